@@ -1,0 +1,2 @@
+/** The chunk server as a process. */
+export {}

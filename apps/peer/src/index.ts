@@ -1,0 +1,2 @@
+/** The peer as a process. */
+export {}

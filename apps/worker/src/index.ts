@@ -1,0 +1,2 @@
+/** The worker as a process. */
+export {}

@@ -1,0 +1,2 @@
+/** Every port in memory, with a fault plan. */
+export {}

@@ -1,0 +1,2 @@
+/** Messaging, RecordSource, CheckpointStore and Lease on NATS and JetStream. */
+export {}

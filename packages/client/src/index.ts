@@ -1,0 +1,2 @@
+/** The library that a program uses: archives, search, read, put and get. */
+export {}

@@ -1,0 +1,2 @@
+/** The Messaging port: request/reply and publish with deadlines, limits and typed failures. */
+export {}

@@ -1,0 +1,2 @@
+/** The contracts between services: operations, their schemas, error envelopes and capability tokens. */
+export {}

@@ -1,0 +1,2 @@
+/** The archive pipeline: records to segments, chunks and the catalogue. */
+export {}

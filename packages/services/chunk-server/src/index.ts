@@ -1,0 +1,2 @@
+/** The chunk server: devices, the data path, reports and commands. */
+export {}

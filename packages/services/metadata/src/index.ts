@@ -1,0 +1,2 @@
+/** The metadata service: one loop around the chunk map. */
+export {}

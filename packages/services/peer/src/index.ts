@@ -1,0 +1,2 @@
+/** The peer: partitions, their propagation, requests, index and search. */
+export {}

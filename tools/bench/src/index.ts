@@ -1,0 +1,2 @@
+/** Runs the benchmarks that stand beside the packages. */
+export {}

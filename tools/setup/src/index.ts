@@ -1,0 +1,2 @@
+/** Installs what a fresh clone lacks. */
+export {}
