@@ -1,2 +1,11 @@
-/** The Messaging port: request/reply and publish with deadlines, limits and typed failures. */
-export {}
+export {
+  type ConnectionState,
+  type Headers,
+  type IncomingMessage,
+  type ListenOptions,
+  Messaging,
+  type PublishOptions,
+  type Reply,
+  type RequestOptions
+} from "./messaging.ts"
+export { MessagingError, MessagingErrorCode } from "./messaging-error.ts"

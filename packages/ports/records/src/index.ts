@@ -1,2 +1,20 @@
-/** The RecordSource, CheckpointStore and Lease ports: where records come from and where a worker's progress is kept. */
-export {}
+export {
+  Checkpoint,
+  CheckpointConflict,
+  CheckpointStore,
+  CheckpointStoreError,
+  type StoredCheckpoint
+} from "./checkpoint-store.ts"
+export { Lease, LeaseConflict, LeaseError, LeaseRecord, type StoredLease } from "./lease.ts"
+export {
+  type Gap,
+  type NextOptions,
+  type RecordBatch,
+  type RecordHeader,
+  RecordSource,
+  RecordSourceError,
+  type Shard,
+  type ShardReader,
+  type SourceRecord
+} from "./record-source.ts"
+export { type NewRecord, RecordSpool, RecordSpoolError, type SpoolStatus } from "./record-spool.ts"
