@@ -1,2 +1,2 @@
 /** The contract suite of each port, run against every adapter of it. */
-export {}
+export { describeMessagingContract, type MessagingContract } from "./messaging.ts"

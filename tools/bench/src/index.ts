@@ -1,2 +1,0 @@
-/** Runs the benchmarks that stand beside the packages. */
-export {}

@@ -1,2 +1,0 @@
-/** The repository's own rules as tests. */
-export {}

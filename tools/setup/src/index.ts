@@ -1,2 +1,0 @@
-/** Installs what a fresh clone lacks. */
-export {}
