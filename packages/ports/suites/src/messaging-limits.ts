@@ -1,7 +1,7 @@
 /** The Messaging contract's limits: payload size, backlog, and handlers that die. */
 import { assert, it } from "@effect/vitest"
 import type { Messaging } from "@holdfast/messaging"
-import { Deferred, Effect, Fiber, Ref } from "effect"
+import { Deferred, Effect, Fiber, Ref, References } from "effect"
 import type { MessagingContract } from "./messaging.ts"
 import {
   bytes,
@@ -200,7 +200,7 @@ const describeFailures = (contract: MessagingContract): void => {
       )
       const after = yield* request(requester, subject, "d", "5 seconds")
       assert.strictEqual(text(after.data), "alive")
-    })
+    }).pipe(Effect.provideService(References.MinimumLogLevel, "None"))
   )
 
   it.live("6: a subscriber's handler that dies does not stop the next message", () =>
@@ -218,6 +218,6 @@ const describeFailures = (contract: MessagingContract): void => {
       }
       yield* isAnswered(Effect.map(Ref.get(handled), (all) => all.length === 2))
       assert.deepStrictEqual(yield* Ref.get(handled), ["a", "b"])
-    })
+    }).pipe(Effect.provideService(References.MinimumLogLevel, "None"))
   )
 }
