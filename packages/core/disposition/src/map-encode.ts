@@ -12,7 +12,13 @@
  * 2. The result is at most `maximumBytes`: the highest claims are left out first, which is safe.
  */
 import { ByteWriter, fingerprint } from "./byte-writer.ts"
-import { type CompletionMap, type PartialRecord, type Runs, runsOf } from "./completion-map.ts"
+import {
+  type Bits,
+  type CompletionMap,
+  type PartialRecord,
+  type Runs,
+  runsOf
+} from "./completion-map.ts"
 import { hasPart, type PartSetView } from "./part-set.ts"
 
 /** The format version that this package writes. */
@@ -45,9 +51,8 @@ export const encodeMap = (
 ): EncodedMap => {
   const writer = new ByteWriter()
   const base = map.base ?? -1n
-  const runs = runsOf(map.claims)
   const room = Math.max(256, maximumBytes) - fingerprintBytes - slackBytes
-  const form = smallestForm(runs, base, room)
+  const form = smallestForm(map.claims, base, room)
   for (const byte of [...mapMagic, mapFormatVersion, form.form]) writer.byte(byte)
   writer.bigint(base + 1n)
   writer.bytes(form.bytes)
@@ -55,7 +60,7 @@ export const encodeMap = (
   writer.uint32(fingerprint(writer.toBytes()))
   return {
     bytes: writer.toBytes(),
-    droppedRuns: runs.from.length - form.kept,
+    droppedRuns: form.of - form.kept,
     droppedPartials: map.partials.length - kept
   }
 }
@@ -63,13 +68,17 @@ export const encodeMap = (
 interface EncodedForm {
   readonly form: number
   readonly bytes: Uint8Array
-  /** How many runs are in it, the lowest first. */
+  /** How many runs are in it, the lowest first, and how many there were. */
   readonly kept: number
+  readonly of: number
 }
 
-const smallestForm = (runs: Runs, base: bigint, room: number): EncodedForm => {
-  const asRuns = encodeRuns(runs, base, room)
-  const asBits = encodeBits(runs, base, room)
+const smallestForm = (claims: Bits | Runs, base: bigint, room: number): EncodedForm => {
+  const asBits = encodeBits(claims, base, room)
+  // A run costs two bytes at least; scattered claims need not be written to see which is smaller.
+  const fitsAsBits = asBits.kept === asBits.of
+  if (fitsAsBits && asBits.bytes.length <= asBits.of * 2) return asBits
+  const asRuns = encodeRuns(runsOf(claims), base, room)
   if (asBits.kept !== asRuns.kept) return asBits.kept > asRuns.kept ? asBits : asRuns
   return asBits.bytes.length < asRuns.bytes.length ? asBits : asRuns
 }
@@ -92,13 +101,17 @@ const encodeRuns = ({ from, to }: Runs, base: bigint, room: number): EncodedForm
   const writer = new ByteWriter()
   writer.number(kept)
   writer.bytes(body.toBytes())
-  return { form: formRuns, bytes: writer.toBytes(), kept }
+  return { form: formRuns, bytes: writer.toBytes(), kept, of: from.length }
 }
 
-const encodeBits = ({ from, to }: Runs, base: bigint, room: number): EncodedForm => {
-  const writer = new ByteWriter()
+const encodeBits = (claims: Bits | Runs, base: bigint, room: number): EncodedForm => {
+  if (claims._tag === "Bits" && claims.bytes.length <= room) {
+    const runs = countRuns(claims.bytes)
+    return bitsForm(claims, { base, kept: runs, of: runs })
+  }
+  const { from, to } = runsOf(claims)
   const origin = from[0]
-  if (origin === undefined) return { form: formBits, bytes: Uint8Array.of(0, 0), kept: 0 }
+  if (origin === undefined) return { form: formBits, bytes: Uint8Array.of(0, 0), kept: 0, of: 0 }
   const limit = origin + BigInt(room) * 8n
   let kept = 0
   while (kept < to.length && to[kept]! < limit) kept += 1
@@ -108,10 +121,33 @@ const encodeBits = ({ from, to }: Runs, base: bigint, room: number): EncodedForm
   for (let index = 0; index < kept; index++) {
     setBits(bytes, Number(from[index]! - origin), Number(to[index]! - origin))
   }
+  return bitsForm({ _tag: "Bits", origin, bytes }, { base, kept, of: from.length })
+}
+
+const bitsForm = (
+  { bytes, origin }: Bits,
+  { base, kept, of }: { readonly base: bigint; readonly kept: number; readonly of: number }
+): EncodedForm => {
+  const writer = new ByteWriter()
+  let length = bytes.length
+  while (length > 0 && bytes[length - 1] === 0) length -= 1
   writer.bigint(origin - base)
-  writer.number(bytes.length)
-  writer.bytes(bytes)
-  return { form: formBits, bytes: writer.toBytes(), kept }
+  writer.number(length)
+  writer.bytes(bytes.subarray(0, length))
+  return { form: formBits, bytes: writer.toBytes(), kept, of }
+}
+
+const countRuns = (bytes: Uint8Array): number => {
+  let count = 0
+  let carry = 0
+  for (const byte of bytes) {
+    // A run starts at a set bit whose lower neighbour is not set.
+    for (let starts = byte & ~((byte << 1) | carry) & 0xff; starts !== 0; starts &= starts - 1) {
+      count += 1
+    }
+    carry = byte >>> 7
+  }
+  return count
 }
 
 const setBits = (bytes: Uint8Array, from: number, to: number): void => {
