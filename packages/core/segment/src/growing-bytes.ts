@@ -1,0 +1,81 @@
+/** A byte buffer that grows, and the primitive encodings that the format is built of. */
+import { int64ToWords, wordsLow, wordsHigh } from "./words.ts"
+
+/** An append-only buffer: numbers, byte strings and variable-length integers. */
+export class GrowingBytes {
+  bytes: Uint8Array
+  length = 0
+
+  constructor(capacity: number) {
+    this.bytes = new Uint8Array(capacity)
+  }
+
+  /** Makes room for `more` bytes behind the current end. */
+  reserve(more: number): void {
+    const needed = this.length + more
+    if (needed <= this.bytes.length) return
+    const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2))
+    grown.set(this.bytes.subarray(0, this.length))
+    this.bytes = grown
+  }
+
+  byte(value: number): void {
+    if (this.length === this.bytes.length) this.reserve(1)
+    this.bytes[this.length++] = value
+  }
+
+  /** Seven bits a byte, least significant first; `value` is a safe non-negative integer. */
+  varint(value: number): void {
+    if (this.length + 8 > this.bytes.length) this.reserve(8)
+    const bytes = this.bytes
+    let rest = value
+    while (rest >= 0x80) {
+      bytes[this.length++] = (rest % 128) | 0x80
+      rest = rest < 0x8000_0000 ? rest >>> 7 : Math.floor(rest / 128)
+    }
+    bytes[this.length++] = rest
+  }
+
+  word32(value: number): void {
+    this.reserve(4)
+    const bytes = this.bytes
+    bytes[this.length++] = value >>> 24
+    bytes[this.length++] = value >>> 16
+    bytes[this.length++] = value >>> 8
+    bytes[this.length++] = value
+  }
+
+  /** A signed 64-bit integer, most significant byte first. */
+  int64(value: bigint): void {
+    int64ToWords(value)
+    this.word32(wordsHigh())
+    this.word32(wordsLow())
+  }
+
+  raw(value: Uint8Array): void {
+    const size = value.length
+    if (this.length + size > this.bytes.length) this.reserve(size)
+    if (size <= 24) {
+      const bytes = this.bytes
+      let at = this.length
+      for (let index = 0; index < size; index++) bytes[at++] = value[index]!
+    } else {
+      this.bytes.set(value, this.length)
+    }
+    this.length += size
+  }
+
+  /** A byte string with its length before it. */
+  sized(value: Uint8Array): void {
+    this.varint(value.length)
+    this.raw(value)
+  }
+
+  view(): Uint8Array {
+    return this.bytes.subarray(0, this.length)
+  }
+
+  clear(): void {
+    this.length = 0
+  }
+}
