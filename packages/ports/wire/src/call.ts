@@ -1,5 +1,5 @@
 /** Calls an operation over Messaging; see the operation module for the envelope. */
-import { Duration, Effect, Option, Schema } from "effect"
+import { Duration, Effect, Option, Schema, Struct } from "effect"
 import { Messaging, type MessagingError } from "@holdfast/messaging"
 import { decodeFrame, encodeFrame } from "./frame.ts"
 import { headerNames, type Operation, protocolVersion, subjectOf } from "./operation.ts"
@@ -38,9 +38,7 @@ const replySchema = <Response>(response: Schema.Codec<Response, unknown>) =>
     )
   )
 
-const ServiceErrorBody = Schema.Struct(ServiceError.fields).mapFields(
-  ({ _tag: _, ...fields }) => fields
-)
+const ServiceErrorBody = Schema.Struct(ServiceError.fields).mapFields(Struct.omit(["_tag"]))
 
 /** Prepares the caller of one operation: its codecs are built once. */
 export const makeCaller = <Request, Response>(operation: Operation<Request, Response>) => {
