@@ -72,10 +72,11 @@ describe("limits", () => {
 
   it("worker-C5: records laid aside make room and are counted apart", () => {
     const tracker = openTracker({ limits: { records: 2 } })
-    const [first, second] = enterAll(tracker, 1, 2)
-    tracker.fail(first!, epoch)
-    expect(tracker.settle(first!, epoch, "dead-lettered")).toBe("Finished")
-    expect(tracker.settle(second!, epoch, "skipped")).toBe("Finished")
+    const first = enter(tracker, 1)
+    const second = enter(tracker, 2)
+    tracker.fail(first, epoch)
+    expect(tracker.settle(first, epoch, "dead-lettered")).toBe("Finished")
+    expect(tracker.settle(second, epoch, "skipped")).toBe("Finished")
     expect(tracker.counters).toMatchObject({ deadLettered: 1, skipped: 1, finished: 2 })
     expect(tracker.standing).toMatchObject({ failing: 0, items: 0, bytes: 0 })
     expect(checkpoint(tracker).position).toBe(2n)

@@ -25,9 +25,11 @@ describe("the low watermark", () => {
 
   it("worker-A11: a failed record holds the checkpoint below it", () => {
     const tracker = openTracker()
-    const [, second] = enterAll(tracker, 1, 2, 3)
+    enter(tracker, 1)
+    const second = enter(tracker, 2)
+    enter(tracker, 3)
     completeAll(tracker, 1, 3)
-    expect(tracker.fail(second!, epoch)).toEqual({ _tag: "Failing", attempt: 1 })
+    expect(tracker.fail(second, epoch)).toEqual({ _tag: "Failing", attempt: 1 })
     expect(checkpoint(tracker).position).toBe(1n)
     expect(tracker.standing.failing).toBe(1)
   })
@@ -175,13 +177,14 @@ describe("parts", () => {
 describe("repeats and strangers", () => {
   it("worker-W5: reports after completion are repeats, above the watermark and below", () => {
     const tracker = openTracker()
-    const [first, second] = enterAll(tracker, 1, 2)
-    tracker.complete(second!, epoch)
-    expect(tracker.complete(second!, epoch)).toBe("Repeated")
-    expect(part(tracker, second!, 0, 2)).toBe("Repeated")
-    tracker.complete(first!, epoch)
-    expect(tracker.complete(first!, epoch)).toBe("Repeated")
-    expect(tracker.fail(first!, epoch)).toEqual({ _tag: "Ignored", outcome: "Repeated" })
+    const first = enter(tracker, 1)
+    const second = enter(tracker, 2)
+    tracker.complete(second, epoch)
+    expect(tracker.complete(second, epoch)).toBe("Repeated")
+    expect(part(tracker, second, 0, 2)).toBe("Repeated")
+    tracker.complete(first, epoch)
+    expect(tracker.complete(first, epoch)).toBe("Repeated")
+    expect(tracker.fail(first, epoch)).toEqual({ _tag: "Ignored", outcome: "Repeated" })
   })
 
   it.each([1, 99, -1, 0.5, Number.NaN])("worker-W6: ordinal %d was never given out", (ordinal) => {
@@ -194,11 +197,12 @@ describe("repeats and strangers", () => {
 
   it("worker-W18: a record that comes again in flight joins its entry", () => {
     const tracker = openTracker()
-    const [first] = enterAll(tracker, 1, 2)
+    const first = enter(tracker, 1)
+    enter(tracker, 2)
     expect(admit(tracker, 1)).toEqual({ _tag: "Repeated", ordinal: first })
     completeAll(tracker, 2)
     expect(admit(tracker, 2)).toEqual({ _tag: "Finished" })
-    tracker.complete(first!, epoch)
+    tracker.complete(first, epoch)
     expect(admit(tracker, 1)).toEqual({ _tag: "Finished" })
     expect(tracker.isEmpty).toBe(true)
     expect(tracker.counters).toMatchObject({ admitted: 2, finished: 2, repeatedArrivals: 3 })
