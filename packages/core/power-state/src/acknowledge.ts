@@ -1,0 +1,44 @@
+/**
+ * A participant says that he holds all that this replica knows, durably.
+ */
+import { Result } from "effect"
+import { acknowledgeThrough, heldThrough } from "./acknowledgement.ts"
+import type { Fold } from "./application.ts"
+import { NotParticipant } from "./errors.ts"
+import { isLeaving, isMember, isProjectedParticipant } from "./membership.ts"
+import type { Participant } from "./participant.ts"
+import type { Reduced } from "./reduce.ts"
+import { reduce } from "./reduce.ts"
+import { sizeOf } from "./sequence.ts"
+import type { PowerState } from "./state.ts"
+
+/**
+ * Acknowledges every pending entry as `participant`, and folds what that allows. The same state
+ * comes back when nothing is new; a state that is new is worth sending. One who has left keeps his
+ * last word: nothing changes. O(participants), plus the entries that are folded.
+ */
+export const acknowledge = <E, O, S>(
+  fold: Fold<E, O, S>,
+  state: PowerState<E, O, S>,
+  participant: Participant
+): Result.Result<Reduced<E, O, S>, NotParticipant> => {
+  if (!isProjectedParticipant(state.infimum, state.membership, participant)) {
+    const isLeaver =
+      isLeaving(state.membership, participant) || isMember(state.infimum.members, participant)
+    return isLeaver
+      ? Result.succeed(reduce(fold, state))
+      : Result.fail(new NotParticipant({ participant }))
+  }
+  const end = state.infimum.count + sizeOf(state.entries)
+  if (sizeOf(state.entries) === 0 || heldThrough(state.acknowledgements, participant) === end) {
+    return Result.succeed(reduce(fold, state))
+  }
+  const acknowledgements = acknowledgeThrough(state.acknowledgements, participant, end)
+  return Result.succeed(reduce(fold, { ...state, acknowledgements }))
+}
+
+/**
+ * The same for another: he has answered that he durably holds this very state. The caller must know
+ * that he holds all of it and nothing beyond it; his digest of it says so.
+ */
+export const acknowledgeAs = acknowledge

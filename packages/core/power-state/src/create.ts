@@ -1,0 +1,68 @@
+/**
+ * The birth of an object.
+ *
+ * 1. The result depends on the arguments alone: whoever creates the same object by the same
+ *    distribution gets an equal state, so two independent births merge as one.
+ * 2. Births with different participants differ in their digest and are never merged silently.
+ */
+import type { Fold } from "./application.ts"
+import type { Digest } from "./digest.ts"
+import { digestOf, mixNumber, mixParticipant, mixText, newHasher } from "./digest.ts"
+import type { Entry, MembershipEntry } from "./entry.ts"
+import { Origin } from "./origin.ts"
+import type { Participant } from "./participant.ts"
+import { sortParticipants } from "./participant.ts"
+import { emptyProjection } from "./projection.ts"
+import { sequenceOf } from "./sequence.ts"
+import type { PowerState } from "./state.ts"
+
+/** How many requests an object remembers, unless told otherwise. */
+export const REQUEST_WINDOW_DEFAULT = 128
+
+/** What an object is born with. */
+export interface Birth {
+  readonly origin: Origin
+  /** At least one; the order does not matter. */
+  readonly participants: ReadonlyArray<Participant>
+  /** How many requests are remembered against repeats; 0 for none. */
+  readonly requestWindow?: number
+}
+
+const birthDigest = (
+  origin: Origin,
+  participants: ReadonlyArray<Participant>,
+  requestWindow: number
+): Digest => {
+  const hasher = newHasher()
+  mixText(hasher, origin.key)
+  mixNumber(hasher, origin.epoch)
+  mixNumber(hasher, origin.lineage)
+  mixNumber(hasher, requestWindow)
+  for (const participant of participants) mixParticipant(hasher, participant)
+  return digestOf(hasher)
+}
+
+/** A new object; throws when it is born without participants. */
+export const create = <E, O, S>(fold: Fold<E, O, S>, birth: Birth): PowerState<E, O, S> => {
+  const participants = sortParticipants(birth.participants)
+  if (participants.length === 0) throw new Error("an object needs a participant to be born")
+  const origin = Origin.make(birth.origin)
+  const requestWindow = birth.requestWindow ?? REQUEST_WINDOW_DEFAULT
+  const membership: ReadonlyArray<MembershipEntry> = []
+  return {
+    origin,
+    requestWindow,
+    infimum: {
+      id: null,
+      count: 0,
+      value: fold.initial,
+      members: participants.map((participant) => ({ participant, folded: 0 })),
+      departed: [],
+      digest: birthDigest(origin, participants, requestWindow)
+    },
+    entries: sequenceOf<Entry<E>>([]),
+    membership,
+    acknowledgements: [],
+    projection: emptyProjection<O, S>(fold.initial, [])
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * The state of one replica of an object.
+ *
+ *        infimum                    pending entries, ascending by id
+ *   [ value, members,  ]   e8   e9   join   e11   e12 ...
+ *   [ digest, requests ]   ^ position = infimum.count
+ *
+ * 1. Pending ids ascend strictly, and all are above the id of the infimum.
+ * 2. The infimum only moves up. Its digest runs over the ids folded since birth, so two replicas
+ *    with the same infimum id and digest folded the same entries in the same order.
+ * 3. An ordinal up to a member's `folded` was folded; nothing else of that issuer was.
+ * 4. `projection` is the fold of all pending entries over the infimum's value.
+ * 5. A state never changes; every function returns a new one, or the same if nothing is new.
+ */
+import type { Acknowledgements } from "./acknowledgement.ts"
+import type { Digest } from "./digest.ts"
+import type { Entry, MembershipEntry } from "./entry.ts"
+import type { EventId } from "./event-id.ts"
+import type { Origin } from "./origin.ts"
+import type { Participant } from "./participant.ts"
+import type { RequestLog } from "./request-log.ts"
+import type { Sequence } from "./sequence.ts"
+
+/** A participant of the infimum, with the ordinal of its last folded entry (0 for none). */
+export interface Member {
+  readonly participant: Participant
+  readonly folded: number
+}
+
+/** One who took part once: up to `mark`, its last ordinal, its entries count. */
+export interface Departed {
+  readonly participant: Participant
+  readonly mark: number
+}
+
+/** What every participant has acknowledged, folded into a value. */
+export interface Infimum<S> {
+  /** The last folded id; null at birth. */
+  readonly id: EventId | null
+  /** How many entries were folded since birth. */
+  readonly count: number
+  readonly value: S
+  /** Sorted by participant. */
+  readonly members: ReadonlyArray<Member>
+  /** Sorted by participant. */
+  readonly departed: ReadonlyArray<Departed>
+  /** Of the birth and of each folded id. */
+  readonly digest: Digest
+}
+
+/** Stands where an entry has no output: at joins and leaves. */
+export const NO_OUTPUT: unique symbol = Symbol("NO_OUTPUT")
+
+/** What folding the pending entries gives. */
+export interface Projection<O, S> {
+  readonly value: S
+  /** One for each pending entry. */
+  readonly outputs: Sequence<O | typeof NO_OUTPUT>
+  readonly requests: RequestLog<O>
+}
+
+/** One replica of an object. Read it through the functions of this package. */
+export interface PowerState<E, O, S> {
+  readonly origin: Origin
+  /** How many requests are remembered; the same on all replicas. */
+  readonly requestWindow: number
+  readonly infimum: Infimum<S>
+  readonly entries: Sequence<Entry<E>>
+  /** The joins and leaves among `entries`, in order. */
+  readonly membership: ReadonlyArray<MembershipEntry>
+  readonly acknowledgements: Acknowledgements
+  readonly projection: Projection<O, S>
+}
+
+/** The output of an entry whose place in the order is fixed: the same on every replica. */
+export interface ConsistentOutput<O> {
+  readonly id: EventId
+  readonly request: string | null
+  readonly output: O
+}
