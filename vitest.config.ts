@@ -6,7 +6,7 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
-    include: ["packages/**/src/**/*.test.ts", "apps/**/src/**/*.test.ts", "tools/**/src/**/*.test.ts"],
+    include: ["{packages,apps,tools}/**/src/**/*.test.ts", "{test,examples}/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**"],
     pool: "forks",
     testTimeout: 30_000,

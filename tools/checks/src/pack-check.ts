@@ -15,15 +15,21 @@ const quiet = { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" } as cons
 const checkCore = (folder: string, name: string): void => {
   const place = mkdtempSync(join(tmpdir(), "holdfast-pack-"))
   try {
-    const archive = execFileSync(
-      "npm",
-      ["pack", "--silent", "--pack-destination", place],
-      { ...quiet, cwd: join(root, folder) }
-    ).trim()
+    const archive = execFileSync("npm", ["pack", "--silent", "--pack-destination", place], {
+      ...quiet,
+      cwd: join(root, folder)
+    }).trim()
     writeFileSync(join(place, "package.json"), JSON.stringify({ private: true, type: "module" }))
     execFileSync(
       "npm",
-      ["install", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error", `./${archive}`],
+      [
+        "install",
+        "--prefer-offline",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+        `./${archive}`
+      ],
       { ...quiet, cwd: place }
     )
     const example = exampleOf(readText(`${folder}/README.md`))

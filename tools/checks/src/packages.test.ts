@@ -29,7 +29,12 @@ describe("packages", () => {
           .flatMap((file) => [...file.text.matchAll(/(?:from|import\() ?"([^"./][^"]*)"/g)])
           .map((match) => match[1] ?? "")
           .filter((name) => name !== "" && !nodeModule.test(name))
-          .map((name) => name.split("/").slice(0, name.startsWith("@") ? 2 : 1).join("/"))
+          .map((name) =>
+            name
+              .split("/")
+              .slice(0, name.startsWith("@") ? 2 : 1)
+              .join("/")
+          )
       )
       const missing = [...imported].filter((name) => !one.dependencies.includes(name))
       const unused = one.dependencies.filter((name) => !imported.has(name))

@@ -30,7 +30,8 @@ describe("house rules", () => {
   })
 
   it("a line has 100 columns at most, unless it holds one long literal", () => {
-    const isLong = (line: string): boolean => line.length > 100 && !/https?:|"[^"]{60,}|`/.test(line)
+    const isLong = (line: string): boolean =>
+      line.length > 100 && !/https?:|"[^"]{60,}|`/.test(line)
     expect(breaches(sources, isLong)).toEqual([])
   })
 

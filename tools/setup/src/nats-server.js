@@ -17,7 +17,10 @@ export const installNatsServer = () => {
   if (!isRoot || !hasApt) fail(howTo)
   say("Installing nats-server (once)")
   const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive" }
-  for (const args of [["update", "-qq"], ["install", "-y", "-qq", "nats-server"]]) {
+  for (const args of [
+    ["update", "-qq"],
+    ["install", "-y", "-qq", "nats-server"]
+  ]) {
     const step = spawnSync("apt-get", args, { stdio: ["ignore", "ignore", 2], env: environment })
     if (step.status !== 0) fail(`apt-get ${args[0]} failed; ${howTo}`)
   }

@@ -1,0 +1,102 @@
+/** Processes of the command line for tests: started, watched, killed by their own id. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+/** The root of the checkout. */
+export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..")
+
+const main = join(root, "apps", "holdfast", "src", "main.ts")
+const node = ["--conditions=@holdfast/source", "--disable-warning=ExperimentalWarning", main]
+const outputKeptMax = 4_000_000
+
+/** What a finished command left behind. */
+export interface Finished {
+  readonly status: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs one `holdfast` command to its end; kills it at the limit. */
+export const holdfast = (
+  args: ReadonlyArray<string>,
+  options: { readonly input?: string; readonly limitMs?: number } = {}
+): Promise<Finished> => {
+  const child = start(args)
+  child.process.stdin?.end(options.input ?? "")
+  const timer = setTimeout(() => child.kill("SIGKILL"), options.limitMs ?? 60_000)
+  return child.exited.then((status) => {
+    clearTimeout(timer)
+    return { status, stdout: child.stdout(), stderr: child.stderr() }
+  })
+}
+
+/** A running process. */
+export interface Running {
+  readonly process: ChildProcess
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** The exit status, or 128 and the signal's number. */
+  readonly exited: Promise<number>
+  readonly kill: (signal: "SIGKILL" | "SIGTERM" | "SIGINT") => void
+  /** Waits until standard output or standard error holds a text. */
+  readonly said: (text: string, limitMs?: number) => Promise<void>
+}
+
+const signalNumbers: Readonly<Record<string, number>> = { SIGKILL: 9, SIGTERM: 15, SIGINT: 2 }
+
+/** Starts one `holdfast` command. */
+export const start = (args: ReadonlyArray<string>): Running => {
+  const child = spawn(process.execPath, [...node, ...args], { stdio: "pipe", cwd: root })
+  let stdout = ""
+  let stderr = ""
+  child.stdout.on("data", (data: Buffer) => {
+    stdout = (stdout + data.toString("utf8")).slice(-outputKeptMax)
+  })
+  child.stderr.on("data", (data: Buffer) => {
+    stderr = (stderr + data.toString("utf8")).slice(-outputKeptMax)
+  })
+  const exited = new Promise<number>((resolve) => {
+    child.on("close", (status, signal) =>
+      resolve(status ?? 128 + (signalNumbers[signal ?? ""] ?? 0))
+    )
+  })
+  const describe = (): string => `holdfast ${args.join(" ")}\n${stdout}\n${stderr}`
+  const said = async (text: string, limitMs = 30_000): Promise<void> => {
+    let ended = false
+    void exited.then(() => {
+      ended = true
+    })
+    const until = performance.now() + limitMs
+    while (!stdout.includes(text) && !stderr.includes(text)) {
+      if (ended) throw new Error(`ended before it said "${text}": ${describe()}`)
+      if (performance.now() > until) throw new Error(`never said "${text}": ${describe()}`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  return {
+    process: child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    exited,
+    kill: (signal) => {
+      child.kill(signal)
+    },
+    said
+  }
+}
+
+/** Waits until a condition holds; asks again at short intervals. */
+export const eventually = async <A>(
+  what: string,
+  ask: () => Promise<A | undefined>,
+  limitMs: number
+): Promise<A> => {
+  const until = performance.now() + limitMs
+  for (;;) {
+    const answer = await ask()
+    if (answer !== undefined) return answer
+    if (performance.now() > until) throw new Error(`${what}: not within ${limitMs} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}
