@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Messaging } from "@holdfast/messaging"
 import { describeMessagingContract } from "@holdfast/suites"
 import {
+  Context,
   Deferred,
   Effect,
   Exit,
