@@ -1,2 +1,13 @@
 /** The worker: leases, shard readers, disposition tracking and checkpoints around a pipeline. */
-export {}
+export {
+  type Disposition,
+  type FinishedStretch,
+  type FlushOptions,
+  type Heartbeat,
+  type OfferedRecord,
+  type OpenShard,
+  Pipeline,
+  PipelineError,
+  type Resume,
+  type ShardPipeline
+} from "./pipeline.ts"
