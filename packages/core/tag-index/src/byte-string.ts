@@ -6,10 +6,9 @@
  */
 import type { Tag } from "./record.ts"
 
-/** The byte string of a tag. */
+/** The byte string of a tag; one flat string at once, as one built by adding must be copied. */
 export const toByteString = (tag: Tag): string => {
-  let text = ""
-  for (let index = 0; index < tag.length; index++) text += String.fromCharCode(tag[index]!)
+  const text: string = Reflect.apply(String.fromCharCode, undefined, tag)
   return text
 }
 

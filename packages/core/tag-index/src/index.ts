@@ -14,3 +14,11 @@ export { makeTagIndex, PAGE_RECORDS_MAX } from "./tag-index.ts"
 export type { Page, PageOptions, TagIndex } from "./tag-index.ts"
 export { hasPrefix, prefixEnd } from "./prefix.ts"
 export { mergePages } from "./merge.ts"
+export {
+  decodeRecordKey,
+  decodeRecords,
+  encodeRecordKey,
+  encodeRecords,
+  LIST_RECORDS_MAX
+} from "./codec.ts"
+export { parseTag, showTag } from "./display.ts"

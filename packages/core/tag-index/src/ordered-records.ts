@@ -1,32 +1,37 @@
 /**
  * An ordered set of (tag, key) pairs in memory: a list of leaves, each a sorted run.
  *
- *   leaves   [ a .. c ] [ c .. k ] [ k .. z ]        at most 256 pairs a leaf
- *               tags: ["a", "a", "c"]
- *               keys: ["1", "7", "0"]
+ *   leaves       [ a .. c ] [ c .. k ] [ k .. z ]
+ *   firstTags    "a"        "c"        "k"           searched instead of the leaves themselves
  *
  * 1. Pairs strictly ascend inside a leaf and from leaf to leaf.
- * 2. No leaf is empty and none is above `LEAF_MAX`; two neighbours never fit well into one: a leaf
- *    below a quarter is joined with the next if both together fit into half a leaf.
- * 3. `size` is the number of pairs.
+ * 2. No leaf is empty or above `LEAF_MAX`. A removal that leaves a leaf under a quarter full joins
+ *    it with a neighbour if both together fill at most half a leaf.
+ * 3. `size` is the number of pairs; `firstTags` and `firstHeads` are those of each leaf's first.
  *
- * Finding is two binary searches; adding moves at most a leaf and, each 128 times or more, the list
- * of leaves, which at a million records is a few thousand pointers long.
+ * Finding is two binary searches. Adding moves at most a leaf and, at most once in half a leaf of
+ * additions, the lists of leaves: at a million records some ten thousand entries.
  */
+import {
+  appendLeaf,
+  cutFrom,
+  headOf,
+  holdsAt,
+  insertInto,
+  LEAF_MAX,
+  leafOf,
+  leafViolations,
+  removeFrom,
+  slotFor
+} from "./leaf.ts"
+import type { Leaf, Target } from "./leaf.ts"
 import type { PartitionKey } from "./record.ts"
-
-/** Pairs of the fullest leaf. */
-const LEAF_MAX = 256
-
-/** A sorted run of pairs: `tags[i]` belongs to `keys[i]`. */
-interface Leaf {
-  readonly tags: Array<string>
-  readonly keys: Array<PartitionKey>
-}
 
 /** An ordered set of pairs; change it only with the functions of this module. */
 export interface OrderedRecords {
   readonly leaves: Array<Leaf>
+  readonly firstTags: Array<string>
+  readonly firstHeads: Array<number>
   size: number
 }
 
@@ -37,44 +42,50 @@ export interface Place {
 }
 
 /** The empty set. */
-export const emptyRecords = (): OrderedRecords => ({ leaves: [], size: 0 })
+export const emptyRecords = (): OrderedRecords => ({
+  leaves: [],
+  firstTags: [],
+  firstHeads: [],
+  size: 0
+})
 
-const isBefore = (
-  leaf: Leaf,
-  slot: number,
-  tag: string,
-  key: PartitionKey,
-  orEqual: boolean
-): boolean => {
-  const other = leaf.tags[slot]!
-  if (other !== tag) return other < tag
-  const otherKey = leaf.keys[slot]!
-  return otherKey < key || (orEqual && otherKey === key)
+const startsAtOrBefore = (records: OrderedRecords, leaf: number, target: Target): boolean => {
+  const tag = records.firstTags[leaf]!
+  if (tag !== target.tag) return tag < target.tag
+  const head = records.firstHeads[leaf]!
+  return head === target.head ? records.leaves[leaf]!.keys[0]! <= target.key : head < target.head
 }
 
-/** The last leaf whose first pair is not above the given one; the first leaf if there is none. */
-const leafFor = (records: OrderedRecords, tag: string, key: PartitionKey): number => {
-  const { leaves } = records
+/** The last leaf whose first pair is not above the target; the first leaf if there is none. */
+const leafFor = (records: OrderedRecords, target: Target): number => {
   let low = 0
-  let high = leaves.length - 1
+  let high = records.leaves.length - 1
   while (low < high) {
     const middle = (low + high + 1) >>> 1
-    if (isBefore(leaves[middle]!, 0, tag, key, true)) low = middle
+    if (startsAtOrBefore(records, middle, target)) low = middle
     else high = middle - 1
   }
   return low
 }
 
-/** The first slot of a leaf whose pair is not before the given one, or is after it if `strictly`. */
-const slotFor = (leaf: Leaf, tag: string, key: PartitionKey, strictly: boolean): number => {
-  let low = 0
-  let high = leaf.tags.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (isBefore(leaf, middle, tag, key, strictly)) low = middle + 1
-    else high = middle
-  }
-  return low
+/** Sets what is known of a leaf's first pair. */
+const noteFirst = (records: OrderedRecords, leaf: number): void => {
+  const run = records.leaves[leaf]
+  if (run === undefined) return
+  records.firstTags[leaf] = run.tags[0]!
+  records.firstHeads[leaf] = run.heads[0]!
+}
+
+const insertLeaf = (records: OrderedRecords, leaf: number, run: Leaf): void => {
+  records.leaves.splice(leaf, 0, run)
+  records.firstTags.splice(leaf, 0, run.tags[0]!)
+  records.firstHeads.splice(leaf, 0, run.heads[0]!)
+}
+
+const removeLeaf = (records: OrderedRecords, leaf: number): void => {
+  records.leaves.splice(leaf, 1)
+  records.firstTags.splice(leaf, 1)
+  records.firstHeads.splice(leaf, 1)
 }
 
 /** The place of the first pair at or after the given one, or strictly after it. */
@@ -84,10 +95,11 @@ export const seek = (
   key: PartitionKey,
   strictly: boolean
 ): Place => {
-  const leaf = leafFor(records, tag, key)
+  const target = { tag, key, head: headOf(key) }
+  const leaf = leafFor(records, target)
   const run = records.leaves[leaf]
   if (run === undefined) return { leaf: 0, slot: 0 }
-  const slot = slotFor(run, tag, key, strictly)
+  const slot = slotFor(run, target, strictly)
   return slot < run.tags.length ? { leaf, slot } : { leaf: leaf + 1, slot: 0 }
 }
 
@@ -104,24 +116,24 @@ const split = (records: OrderedRecords, leaf: number, slot: number): void => {
   const run = records.leaves[leaf]!
   const isAtEnd = leaf === records.leaves.length - 1 && slot === run.tags.length - 1
   const from = isAtEnd ? run.tags.length - 1 : run.tags.length >>> 1
-  const right: Leaf = { tags: run.tags.splice(from), keys: run.keys.splice(from) }
-  records.leaves.splice(leaf + 1, 0, right)
+  insertLeaf(records, leaf + 1, cutFrom(run, from))
 }
 
 /** Adds a pair; answers whether it was not there before. */
 export const add = (records: OrderedRecords, tag: string, key: PartitionKey): boolean => {
-  const leaf = leafFor(records, tag, key)
+  const target = { tag, key, head: headOf(key) }
+  const leaf = leafFor(records, target)
   const run = records.leaves[leaf]
   if (run === undefined) {
-    records.leaves.push({ tags: [tag], keys: [key] })
+    insertLeaf(records, 0, leafOf(target))
     records.size = 1
     return true
   }
-  const slot = slotFor(run, tag, key, false)
-  if (run.tags[slot] === tag && run.keys[slot] === key) return false
-  run.tags.splice(slot, 0, tag)
-  run.keys.splice(slot, 0, key)
+  const slot = slotFor(run, target, false)
+  if (holdsAt(run, slot, target)) return false
+  insertInto(run, slot, target)
   records.size += 1
+  if (slot === 0) noteFirst(records, leaf)
   if (run.tags.length > LEAF_MAX) split(records, leaf, slot)
   return true
 }
@@ -132,23 +144,26 @@ const joinWithNext = (records: OrderedRecords, leaf: number): void => {
   const next = records.leaves[leaf + 1]
   if (run === undefined || next === undefined) return
   if (run.tags.length + next.tags.length > LEAF_MAX >>> 1) return
-  run.tags.push(...next.tags)
-  run.keys.push(...next.keys)
-  records.leaves.splice(leaf + 1, 1)
+  appendLeaf(run, next)
+  removeLeaf(records, leaf + 1)
 }
 
 /** Takes a pair out; answers whether it was there. */
 export const take = (records: OrderedRecords, tag: string, key: PartitionKey): boolean => {
-  const leaf = leafFor(records, tag, key)
+  const target = { tag, key, head: headOf(key) }
+  const leaf = leafFor(records, target)
   const run = records.leaves[leaf]
   if (run === undefined) return false
-  const slot = slotFor(run, tag, key, false)
-  if (run.tags[slot] !== tag || run.keys[slot] !== key) return false
-  run.tags.splice(slot, 1)
-  run.keys.splice(slot, 1)
+  const slot = slotFor(run, target, false)
+  if (!holdsAt(run, slot, target)) return false
+  removeFrom(run, slot)
   records.size -= 1
-  if (run.tags.length === 0) records.leaves.splice(leaf, 1)
-  else if (run.tags.length < LEAF_MAX >>> 2) {
+  if (run.tags.length === 0) {
+    removeLeaf(records, leaf)
+    return true
+  }
+  if (slot === 0) noteFirst(records, leaf)
+  if (run.tags.length < LEAF_MAX >>> 2) {
     joinWithNext(records, leaf)
     if (leaf > 0) joinWithNext(records, leaf - 1)
   }
@@ -159,21 +174,24 @@ export const take = (records: OrderedRecords, tag: string, key: PartitionKey): b
 export const structureViolations = (records: OrderedRecords): ReadonlyArray<string> => {
   const found: Array<string> = []
   let count = 0
-  let last: { readonly tag: string; readonly key: PartitionKey } | undefined
   for (const [number, leaf] of records.leaves.entries()) {
-    if (leaf.tags.length === 0 || leaf.tags.length > LEAF_MAX) {
-      found.push(`leaf ${number} holds ${leaf.tags.length} pairs`)
+    for (const violation of leafViolations(leaf)) found.push(`leaf ${number}: ${violation}`)
+    const lastBefore = records.leaves[number - 1]
+    if (lastBefore !== undefined) {
+      const tag = lastBefore.tags.at(-1)!
+      const isAscending =
+        tag < leaf.tags[0]! || (tag === leaf.tags[0] && lastBefore.keys.at(-1)! < leaf.keys[0]!)
+      if (!isAscending) found.push(`leaf ${number} does not ascend from the one before`)
     }
-    if (leaf.tags.length !== leaf.keys.length) found.push(`leaf ${number} has tags without keys`)
-    for (const [slot, tag] of leaf.tags.entries()) {
-      const key = leaf.keys[slot]!
-      if (last !== undefined && !(last.tag < tag || (last.tag === tag && last.key < key))) {
-        found.push(`leaf ${number} slot ${slot} does not ascend`)
-      }
-      last = { tag, key }
-      count += 1
+    if (
+      records.firstTags[number] !== leaf.tags[0] ||
+      records.firstHeads[number] !== leaf.heads[0]
+    ) {
+      found.push(`leaf ${number} is noted with another first pair`)
     }
+    count += leaf.tags.length
   }
   if (count !== records.size) found.push(`${count} pairs are counted as ${records.size}`)
+  if (records.firstTags.length !== records.leaves.length) found.push("a first pair without a leaf")
   return found
 }
