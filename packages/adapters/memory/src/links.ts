@@ -68,7 +68,14 @@ export const makeLinks = (options: LinksOptions): Links => {
 
   const note = (kind: "delivered" | "lost" | "duplicated" | "held", transit: Transit): void => {
     const { from, to, subject, message } = transit
-    trace.add({ at: clock.monotonicTimeNanosUnsafe() - options.origin, kind, from, to, subject, message })
+    trace.add({
+      at: clock.monotonicTimeNanosUnsafe() - options.origin,
+      kind,
+      from,
+      to,
+      subject,
+      message
+    })
   }
 
   const faultsOf = (from: string, to: string): LinkFaults =>
@@ -78,8 +85,7 @@ export const makeLinks = (options: LinksOptions): Links => {
     linkFaults.get(linkName(null, null)) ??
     faultlessLink
 
-  const isBlocked = (transit: Transit): boolean =>
-    blocked.has(linkName(transit.from, transit.to))
+  const isBlocked = (transit: Transit): boolean => blocked.has(linkName(transit.from, transit.to))
 
   /** Keeps a step for a stalled node's return; answers whether it did, or lost the message. */
   const heldFor = (node: string, transit: Transit, step: () => void): boolean => {

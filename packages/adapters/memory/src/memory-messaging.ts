@@ -8,7 +8,7 @@ import type {
   Reply
 } from "@holdfast/messaging"
 import { MessagingError, type MessagingErrorCode } from "@holdfast/messaging"
-import { Cause, Context, Deferred, Effect, Scope, Stream, SubscriptionRef } from "effect"
+import { Cause, Context, Deferred, Effect, Scope, SubscriptionRef } from "effect"
 import { type Listener, makeListener } from "./listener.ts"
 import { type Network, type Node, type NodeEndpoint, route } from "./network.ts"
 import { firstInvalidHeader, payloadBytes } from "./payload.ts"

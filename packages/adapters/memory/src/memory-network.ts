@@ -33,9 +33,7 @@ export interface MemoryNetworkOptions {
 /** A network that services share in a test or a simulation. */
 export interface MemoryNetwork {
   /** The Messaging of a node, until the scope closes; a node may have several. */
-  readonly endpoint: (
-    node: string
-  ) => Effect.Effect<Messaging["Service"], never, Scope.Scope>
+  readonly endpoint: (node: string) => Effect.Effect<Messaging["Service"], never, Scope.Scope>
   /** Changes the network now. */
   readonly apply: (fault: NetworkFault) => Effect.Effect<void>
   /** Applies a plan's faults at their times, in the calling fiber. */

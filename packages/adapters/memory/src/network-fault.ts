@@ -37,7 +37,11 @@ export const faultlessLink: LinkFaults = {
  * `Reconnect`, and knows it.
  */
 export const NetworkFault = Schema.TaggedUnion({
-  Links: { faults: LinkFaults, from: Schema.NullOr(Schema.String), to: Schema.NullOr(Schema.String) },
+  Links: {
+    faults: LinkFaults,
+    from: Schema.NullOr(Schema.String),
+    to: Schema.NullOr(Schema.String)
+  },
   Block: { from: Schema.String, to: Schema.String },
   Unblock: { from: Schema.String, to: Schema.String },
   Partition: { left: Schema.Array(Schema.String), right: Schema.Array(Schema.String) },

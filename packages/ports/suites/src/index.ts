@@ -1,2 +1,5 @@
 /** The contract suite of each port, run against every adapter of it. */
 export { describeMessagingContract, type MessagingContract } from "./messaging.ts"
+export { describeJournalContract, type JournalContract, type JournalStorage } from "./journal.ts"
+export { describePartitionStoreContract, type PartitionStoreContract } from "./partition-store.ts"
+export type { PartitionStorage } from "./partitions.ts"

@@ -32,9 +32,7 @@ const describePayload = (contract: MessagingContract): void => {
         )
       )
       const data = new Uint8Array(requester.maxPayloadBytes + 1)
-      const asked = yield* Effect.flip(
-        requester.request({ subject, data, deadline: "5 seconds" })
-      )
+      const asked = yield* Effect.flip(requester.request({ subject, data, deadline: "5 seconds" }))
       const published = yield* Effect.flip(requester.publish({ subject, data }))
       assert.deepStrictEqual([asked.code, published.code], ["too-large", "too-large"])
       yield* request(requester, subject, "x", "5 seconds")
@@ -76,9 +74,7 @@ const describePayload = (contract: MessagingContract): void => {
       yield* responder.serve({ subject, concurrency: 1, backlog: 1 }, (message) =>
         Effect.succeed({
           headers: {},
-          data: new Uint8Array(
-            text(message.data) === "large" ? responder.maxPayloadBytes + 1 : 1
-          )
+          data: new Uint8Array(text(message.data) === "large" ? responder.maxPayloadBytes + 1 : 1)
         })
       )
       const error = yield* Effect.flip(request(requester, subject, "large", "5 seconds"))
@@ -100,9 +96,7 @@ const describePayload = (contract: MessagingContract): void => {
       Effect.gen(function* () {
         const { requester } = yield* openEndpoints(contract)
         const message = { subject, headers, data: bytes("x") }
-        const asked = yield* Effect.flip(
-          requester.request({ ...message, deadline: "5 seconds" })
-        )
+        const asked = yield* Effect.flip(requester.request({ ...message, deadline: "5 seconds" }))
         const published = yield* Effect.flip(requester.publish(message))
         assert.deepStrictEqual([asked.code, published.code], ["invalid", "invalid"])
       })
@@ -147,9 +141,7 @@ const describeBacklog = (contract: MessagingContract): void => {
       const asked = yield* Effect.forEach(Array.from({ length: 7 }), () =>
         Effect.forkChild(ask(requester, subject))
       )
-      const refused = Effect.sync(() =>
-        asked.filter((fiber) => fiber.pollUnsafe() !== undefined)
-      )
+      const refused = Effect.sync(() => asked.filter((fiber) => fiber.pollUnsafe() !== undefined))
       yield* isAnswered(Effect.map(refused, (fibers) => fibers.length === 2))
       assert.strictEqual(yield* gate.running, 2)
       yield* gate.open
@@ -157,7 +149,15 @@ const describeBacklog = (contract: MessagingContract): void => {
       const codes = results.map((result) =>
         result._tag === "Success" ? text(result.success.data) : result.failure.code
       )
-      assert.deepStrictEqual(codes.sort(), ["ok", "ok", "ok", "ok", "ok", "overloaded", "overloaded"])
+      assert.deepStrictEqual(codes.sort(), [
+        "ok",
+        "ok",
+        "ok",
+        "ok",
+        "ok",
+        "overloaded",
+        "overloaded"
+      ])
       assert.strictEqual(yield* gate.most, 2)
     })
   )

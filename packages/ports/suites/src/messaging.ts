@@ -153,10 +153,8 @@ const describePublishing = (contract: MessagingContract): void => {
     Effect.gen(function* () {
       const taken = yield* Ref.make<ReadonlyArray<string>>([])
       const options = { subject, concurrency: 1, backlog: 64 }
-      yield* messaging.subscribe(
-        queue === undefined ? options : { ...options, queue },
-        (message) =>
-          Ref.update(taken, (all) => [...all, `${message.subject} ${text(message.data)}`])
+      yield* messaging.subscribe(queue === undefined ? options : { ...options, queue }, (message) =>
+        Ref.update(taken, (all) => [...all, `${message.subject} ${text(message.data)}`])
       )
       return Ref.get(taken)
     })

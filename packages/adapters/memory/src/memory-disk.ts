@@ -1,0 +1,241 @@
+/**
+ * A disk as a value that outlives the service that writes to it.
+ *
+ *     write ──▶ pending ──sync──▶ cells (survive) ──▶ the next process that holds the file
+ *                  └── crash: kept, torn or lost
+ *
+ * 1. A write is answered when its cells, and those of all earlier writes of its file, are synced.
+ * 2. A write changes all its cells or none; only a crash can tear one, and then only its last cell.
+ * 3. One holder a file at a time; a crash ends all holders, and nothing they write later counts.
+ * 4. A refused write changes nothing.
+ */
+import { Data, Effect, Random, type Scope } from "effect"
+import {
+  type Cell,
+  type Cells,
+  type CellWrite,
+  flippedCell,
+  makeCell,
+  sizeChange,
+  sortedKeys,
+  tornCell
+} from "./cells.ts"
+import type { DiskFault } from "./disk-fault.ts"
+
+/** Why the disk refused: no room, an I/O error or a process that is gone, a file held already. */
+export class DiskRefusal extends Data.TaggedError("DiskRefusal")<{
+  readonly code: "full" | "unavailable" | "locked"
+  readonly message: string
+}> {}
+
+/** A process's hold of one file. */
+export interface FileHold {
+  /** The synced content; only the disk changes it. */
+  readonly cells: ReadonlyMap<string, Cell>
+  readonly write: (writes: ReadonlyArray<CellWrite>) => Effect.Effect<void, DiskRefusal>
+  /** Fails where a read would fail; the content is then read from `cells`. */
+  readonly readable: Effect.Effect<void, DiskRefusal>
+}
+
+/** A disk of files; see the module comment. */
+export interface MemoryDisk {
+  readonly apply: (fault: DiskFault) => Effect.Effect<void>
+  /** Holds a file, made when there is none, until the scope closes or the disk crashes. */
+  readonly hold: (file: string) => Effect.Effect<FileHold, DiskRefusal, Scope.Scope>
+  readonly usage: Effect.Effect<{ readonly capacity: number; readonly used: number }>
+  /** The cell keys of a file in order, to aim a fault at. */
+  readonly keys: (file: string) => Effect.Effect<ReadonlyArray<string>>
+}
+
+interface PendingWrite {
+  readonly file: string
+  readonly writes: ReadonlyArray<CellWrite>
+  readonly change: number
+  /** Undefined while pending; false when a crash lost it. */
+  isDone: boolean | undefined
+}
+
+interface DiskState {
+  readonly random: Random.Random
+  readonly files: Map<string, Cells>
+  readonly holders: Map<string, symbol>
+  pending: Array<PendingWrite>
+  capacity: number
+  used: number
+  failingWrites: number
+  failingReads: number
+  syncMillis: number
+}
+
+const refuse = (code: DiskRefusal["code"], message: string): DiskRefusal =>
+  new DiskRefusal({ code, message })
+
+const cellsOf = (state: DiskState, file: string): Cells => {
+  const known = state.files.get(file)
+  if (known !== undefined) return known
+  const cells: Cells = new Map()
+  state.files.set(file, cells)
+  return cells
+}
+
+const applyWrite = (state: DiskState, pending: PendingWrite): void => {
+  const cells = cellsOf(state, pending.file)
+  state.used += sizeChange(cells, pending.writes)
+  for (const [key, bytes] of pending.writes) {
+    if (bytes === undefined) cells.delete(key)
+    else cells.set(key, makeCell(bytes))
+  }
+  pending.isDone = true
+}
+
+/** Syncs a write and every earlier one of its file, as an fsync does. */
+const syncThrough = (state: DiskState, write: PendingWrite): void => {
+  const rest: Array<PendingWrite> = []
+  let isPast = false
+  for (const pending of state.pending) {
+    if (pending.file === write.file && !isPast) applyWrite(state, pending)
+    else rest.push(pending)
+    if (pending === write) isPast = true
+  }
+  state.pending = rest
+}
+
+const replaceCell = (state: DiskState, file: string, key: string, cell: Cell): void => {
+  const cells = cellsOf(state, file)
+  state.used += cell.bytes.length - (cells.get(key)?.bytes.length ?? 0)
+  cells.set(key, cell)
+}
+
+const tearLast = (state: DiskState, file: string): void => {
+  const cells = cellsOf(state, file)
+  const last = sortedKeys(cells, "").at(-1)
+  const cell = last === undefined ? undefined : cells.get(last)
+  if (last !== undefined && cell !== undefined) replaceCell(state, file, last, tornCell(cell))
+}
+
+/** Of each file's pending writes keeps a prefix by chance; the first that is not kept may be torn. */
+const crash = (state: DiskState): void => {
+  const broken = new Set<string>()
+  for (const pending of state.pending) {
+    pending.isDone = false
+    if (broken.has(pending.file)) continue
+    const drawn = state.random.nextDoubleUnsafe()
+    if (drawn < 1 / 3) {
+      applyWrite(state, pending)
+      pending.isDone = false
+      continue
+    }
+    broken.add(pending.file)
+    const [key, bytes] = pending.writes.at(-1) ?? ["", undefined]
+    const isAppend = pending.writes.length === 1 && !cellsOf(state, pending.file).has(key)
+    if (drawn < 2 / 3 && isAppend && bytes !== undefined) {
+      replaceCell(state, pending.file, key, tornCell(makeCell(bytes)))
+    }
+  }
+  state.pending = []
+  state.holders.clear()
+}
+
+const applyFault = (state: DiskState, fault: DiskFault): void => {
+  switch (fault._tag) {
+    case "Capacity":
+      state.capacity = fault.bytes
+      return
+    case "FailWrites":
+      state.failingWrites = fault.count
+      return
+    case "FailReads":
+      state.failingReads = fault.count
+      return
+    case "SyncMillis":
+      state.syncMillis = fault.millis
+      return
+    case "FlipBit": {
+      const cell = cellsOf(state, fault.file).get(fault.key)
+      if (cell === undefined) return
+      return replaceCell(state, fault.file, fault.key, flippedCell(cell, fault.byte, fault.bit))
+    }
+    case "TearLast":
+      return tearLast(state, fault.file)
+    case "Crash":
+      return crash(state)
+  }
+}
+
+const write = (state: DiskState, file: string, isHeld: () => boolean): FileHold["write"] =>
+  Effect.fnUntraced(function* (writes) {
+    if (!isHeld()) return yield* refuse("unavailable", "this process no longer holds the file")
+    if (state.failingWrites > 0) {
+      state.failingWrites -= 1
+      return yield* refuse("unavailable", "the disk answered an I/O error to a write")
+    }
+    const change = sizeChange(cellsOf(state, file), writes)
+    const promised = state.pending.reduce((sum, pending) => sum + pending.change, state.used)
+    if (change > 0 && promised + change > state.capacity) {
+      return yield* refuse("full", `no room for ${change} bytes in ${state.capacity}`)
+    }
+    const pending: PendingWrite = { file, writes, change, isDone: undefined }
+    state.pending.push(pending)
+    yield* state.syncMillis > 0 ? Effect.sleep(state.syncMillis) : Effect.yieldNow
+    if (pending.isDone === undefined) syncThrough(state, pending)
+    if (pending.isDone === false) {
+      return yield* refuse("unavailable", "the process crashed before the write was synced")
+    }
+  }, Effect.uninterruptible)
+
+const hold = (state: DiskState): MemoryDisk["hold"] =>
+  Effect.fnUntraced(function* (file) {
+    if (state.holders.has(file)) {
+      return yield* refuse("locked", `another process holds ${file}`)
+    }
+    const holder = Symbol(file)
+    const isHeld = (): boolean => state.holders.get(file) === holder
+    state.holders.set(file, holder)
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        if (isHeld()) state.holders.delete(file)
+      })
+    )
+    const readable = Effect.suspend(() => {
+      if (!isHeld()) {
+        return Effect.fail(refuse("unavailable", "this process no longer holds the file"))
+      }
+      if (state.failingReads === 0) return Effect.void
+      state.failingReads -= 1
+      return Effect.fail(refuse("unavailable", "the disk answered an I/O error to a read"))
+    })
+    const fileHold: FileHold = {
+      cells: cellsOf(state, file),
+      write: write(state, file, isHeld),
+      readable
+    }
+    return fileHold
+  })
+
+const make = Effect.fnUntraced(function* (options: { readonly capacity?: number } = {}) {
+  const seed = yield* Random.nextInt
+  const state: DiskState = {
+    random: yield* Random.Random.pipe(Random.withSeed(seed)),
+    files: new Map(),
+    holders: new Map(),
+    pending: [],
+    capacity: options.capacity ?? Number.MAX_SAFE_INTEGER,
+    used: 0,
+    failingWrites: 0,
+    failingReads: 0,
+    syncMillis: 0
+  }
+  const disk: MemoryDisk = {
+    apply: (fault) => Effect.sync(() => applyFault(state, fault)),
+    hold: hold(state),
+    usage: Effect.sync(() => ({ capacity: state.capacity, used: state.used })),
+    keys: (file) => Effect.sync(() => sortedKeys(cellsOf(state, file), ""))
+  }
+  return disk
+})
+
+/** Makes disks. */
+export const MemoryDisk = {
+  /** An empty disk without faults; its chance is drawn from the calling fiber's randomness. */
+  make
+}
