@@ -1,7 +1,8 @@
 import * as fc from "fast-check"
 import { expect, it } from "vitest"
-import { command, Cluster } from "./test-history.ts"
+import { Cluster, commandOf } from "./testing/history.ts"
 
+const command = fc.tuple(fc.nat(), fc.nat({ max: 1000 }), fc.nat({ max: 1000 })).map(commandOf)
 const histories = (max: number) => fc.array(command, { minLength: 5, maxLength: max })
 
 const settle = (cluster: Cluster): void => {

@@ -48,3 +48,6 @@ export {
 } from "./participant.ts"
 export type { Reduced } from "./reduce.ts"
 export type { ConsistentOutput, PowerState } from "./state.ts"
+export type { StateCodec, ValueCodec } from "./codec.ts"
+export { codecOf, decodeState, encodeState, UndecodableState } from "./codec.ts"
+export { EncodedState, STATE_FORMAT } from "./encoded-state.ts"

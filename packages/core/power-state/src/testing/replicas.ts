@@ -1,7 +1,7 @@
 /** What the tests of this package share: an application that shows order, and terse calls. */
 import { Result } from "effect"
-import type { Application, Fold, Participant, PowerState } from "./index.ts"
-import { acknowledge, create, event, makeParticipant, merge } from "./index.ts"
+import type { Application, Fold, Participant, PowerState } from "../index.ts"
+import { acknowledge, create, event, makeParticipant, merge } from "../index.ts"
 import { Schema } from "effect"
 
 /** Events are words; the state is the list of them, the output the place in the list. */

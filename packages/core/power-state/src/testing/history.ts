@@ -3,8 +3,7 @@
  * that go back to what was saved, joins and leaves. Each step asserts what must hold of each step.
  */
 import { Result } from "effect"
-import * as fc from "fast-check"
-import type { ConsistentOutput, Participant } from "./index.ts"
+import type { ConsistentOutput, Participant } from "../index.ts"
 import {
   acknowledge,
   compareEventIds,
@@ -21,24 +20,27 @@ import {
   projectedValue,
   sameParticipant,
   stateHash
-} from "./index.ts"
-import type { Words } from "./test-replicas.ts"
-import { born, wordList } from "./test-replicas.ts"
+} from "../index.ts"
+import type { Words } from "./replicas.ts"
+import { born, wordList } from "./replicas.ts"
+
+const KINDS = [
+  ...(["write", "write", "repeat", "draft", "send", "send", "send"] as const),
+  ...(["deliver", "deliver", "deliver", "lose", "join", "leave"] as const)
+]
 
 /** One step of a history; numbers pick among whatever there is at that moment. */
 export interface Command {
-  readonly kind: "write" | "repeat" | "draft" | "send" | "deliver" | "lose" | "join" | "leave"
+  readonly kind: (typeof KINDS)[number]
   readonly who: number
   readonly what: number
 }
 
-export const command: fc.Arbitrary<Command> = fc.record({
-  kind: fc.constantFrom(
-    ...(["write", "write", "repeat", "draft", "send", "send", "send"] as const),
-    ...(["deliver", "deliver", "deliver", "lose", "join", "leave"] as const)
-  ),
-  who: fc.nat({ max: 1000 }),
-  what: fc.nat({ max: 1000 })
+/** A step out of any three numbers. */
+export const commandOf = ([kind, who, what]: readonly [number, number, number]): Command => ({
+  kind: KINDS[kind % KINDS.length] ?? "write",
+  who,
+  what
 })
 
 interface Message {

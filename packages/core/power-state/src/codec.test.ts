@@ -1,0 +1,83 @@
+import { Result } from "effect"
+import * as fc from "fast-check"
+import { readFileSync } from "node:fs"
+import { expect, it } from "vitest"
+import {
+  codecOf,
+  decodeState,
+  disassociate,
+  encodeState,
+  invariants,
+  participate,
+  projectedValue,
+  stateHash
+} from "./index.ts"
+import { Cluster, commandOf } from "./testing/history.ts"
+import type { Words } from "./testing/replicas.ts"
+import {
+  alice,
+  bob,
+  born,
+  carol,
+  heard,
+  saved,
+  wordList,
+  wordListApplication,
+  write
+} from "./testing/replicas.ts"
+
+const codec = codecOf(wordListApplication)
+const encode = (state: Words): unknown => JSON.parse(JSON.stringify(encodeState(codec, state)))
+const decode = (encoded: unknown) => decodeState(wordList, codec, encoded)
+
+/** A state with one of everything. */
+const sample = (): Words => {
+  const first = saved(write(born([alice, bob], 4), alice, "one", "r1"), alice)
+  const folded = heard(first, bob, first)
+  const joined = Result.getOrThrow(
+    participate(wordList, folded, { issuer: bob, participant: carol })
+  )
+  const wrote = saved(write(saved(joined, carol), carol, "two", "r2"), carol)
+  return Result.getOrThrow(disassociate(wordList, wrote, bob))
+}
+
+const golden = (format: number): unknown =>
+  JSON.parse(readFileSync(new URL(`golden-state-${format}.json`, import.meta.url), "utf8"))
+
+const command = fc.tuple(fc.nat(), fc.nat({ max: 1000 }), fc.nat({ max: 1000 })).map(commandOf)
+
+it("peer-P10: what is read back is equal, of any state of any history", () => {
+  fc.assert(
+    fc.property(fc.array(command, { minLength: 5, maxLength: 60 }), (commands) => {
+      const cluster = new Cluster(["a", "b", "c"])
+      for (const each of commands) cluster.run(each)
+      for (const state of cluster.replicas.values()) {
+        const back = Result.getOrThrow(decode(encode(state)))
+        expect(stateHash(back)).toBe(stateHash(state))
+        expect(projectedValue(back)).toEqual(projectedValue(state))
+        expect(invariants(wordList, back)).toEqual([])
+        expect(encode(back)).toEqual(encode(state))
+      }
+    }),
+    { numRuns: 100 }
+  )
+})
+
+it("format 1 is written as it always was, and read", () => {
+  expect(encode(sample())).toEqual(golden(1))
+  expect(stateHash(Result.getOrThrow(decode(golden(1))))).toBe(stateHash(sample()))
+})
+
+it.each([
+  ["nothing", null],
+  ["another format", { ...(golden(1) as object), format: 2 }],
+  ["an entry of nobody", { ...(golden(1) as object), participants: [] }],
+  [
+    "an event of another application",
+    { ...(golden(1) as object), entries: [[9, 0, "event", 5, null]] }
+  ],
+  ["entries in disorder", { ...(golden(1) as object), entries: [[1, 0, "event", "x", null]] }]
+])("refused with a reason: %s", (_, encoded) => {
+  const result = decode(encoded)
+  expect(Result.isFailure(result) && result.failure._tag).toBe("UndecodableState")
+})

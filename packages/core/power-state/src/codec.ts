@@ -1,0 +1,222 @@
+/**
+ * Writes a state for the store and the wire, and reads it back.
+ *
+ * 1. What is read back is equal in all that can be observed, its hash included.
+ * 2. Anything else than a whole, sound state of a known format is refused with a reason.
+ * 3. Formats once written stay readable; the golden file beside the tests holds one of each.
+ */
+import { Data, Result, Schema } from "effect"
+import type { Acknowledgement } from "./acknowledgement.ts"
+import type { Application, Fold } from "./application.ts"
+import { formatDigest, parseDigest } from "./digest.ts"
+import { EncodedState, STATE_FORMAT } from "./encoded-state.ts"
+import type { EncodedEntry } from "./encoded-state.ts"
+import type { Entry, MembershipEntry } from "./entry.ts"
+import { compareEventIds, compareMarks } from "./event-id.ts"
+import type { Participant } from "./participant.ts"
+import { sameParticipant, sortParticipants } from "./participant.ts"
+import { emptyProjection, projectEntries } from "./projection.ts"
+import { foldedRequests } from "./request-log.ts"
+import { sequenceOf, toArray } from "./sequence.ts"
+import type { PowerState } from "./state.ts"
+
+/** How a value of the application becomes JSON and back; `decode` throws on what it cannot read. */
+export interface ValueCodec<A> {
+  readonly encode: (value: A) => unknown
+  readonly decode: (encoded: unknown) => A
+}
+
+/** The codecs of an application's values. */
+export interface StateCodec<E, O, S> {
+  readonly event: ValueCodec<E>
+  readonly output: ValueCodec<O>
+  readonly state: ValueCodec<S>
+}
+
+/** Not a state of this application in a known format. */
+export class UndecodableState extends Data.TaggedError("UndecodableState")<{
+  readonly reason: string
+}> {
+  override get message() {
+    return `this is not a state of the application: ${this.reason}`
+  }
+}
+
+const valueCodec = <A>(schema: Schema.Codec<A, unknown>): ValueCodec<A> => {
+  const json = Schema.toCodecJson(schema)
+  return { encode: Schema.encodeSync(json), decode: Schema.decodeUnknownSync(json) }
+}
+
+/** The codecs that follow from an application's schemas. Make them once: they are compiled. */
+export const codecOf = <E, O, S>(
+  application: Pick<Application<E, O, S>, "Event" | "Output" | "State">
+): StateCodec<E, O, S> => ({
+  event: valueCodec(application.Event),
+  output: valueCodec(application.Output),
+  state: valueCodec(application.State)
+})
+
+const everyoneIn = (state: PowerState<unknown, unknown, unknown>): ReadonlyArray<Participant> => {
+  const { departed, members } = state.infimum
+  const named: Array<Participant> = [...members, ...departed].map((each) => each.participant)
+  if (state.infimum.id !== null) named.push(state.infimum.id.issuer)
+  for (const entry of toArray(state.entries)) {
+    named.push(entry.issuer)
+    if (entry._tag === "Join") named.push(entry.participant)
+  }
+  for (const each of state.acknowledgements) named.push(each.participant)
+  return sortParticipants(new Set(named))
+}
+
+type PlaceOf = (participant: Participant) => number
+
+const encodeEntry = <E>(codec: ValueCodec<E>, placeOf: PlaceOf, entry: Entry<E>): EncodedEntry => {
+  const issuer = placeOf(entry.issuer)
+  switch (entry._tag) {
+    case "Event":
+      return [entry.ordinal, issuer, "event", codec.encode(entry.event), entry.request]
+    case "Join":
+      return [entry.ordinal, issuer, "join", placeOf(entry.participant)]
+    case "Leave":
+      return [entry.ordinal, issuer, "leave"]
+  }
+}
+
+/** The stored form of a state. Linear in its pending entries and remembered requests. */
+export const encodeState = <E, O, S>(
+  codec: StateCodec<E, O, S>,
+  state: PowerState<E, O, S>
+): EncodedState => {
+  const participants = everyoneIn(state)
+  const placeOf: PlaceOf = (participant) =>
+    participants.findIndex((each) => sameParticipant(each, participant))
+  const { count, departed, digest, id, members, value } = state.infimum
+  return {
+    format: STATE_FORMAT,
+    origin: state.origin,
+    requestWindow: state.requestWindow,
+    participants: participants.map(({ incarnation, peer }) => [peer, incarnation]),
+    infimum: {
+      id: id === null ? null : [id.ordinal, placeOf(id.issuer)],
+      count,
+      value: codec.state.encode(value),
+      members: members.map(({ folded, participant }) => [placeOf(participant), folded]),
+      departed: departed.map(({ mark, participant }) => [placeOf(participant), mark]),
+      digest: formatDigest(digest),
+      requests: foldedRequests(state.projection.requests).map(({ output, request }) => [
+        request,
+        codec.output.encode(output)
+      ])
+    },
+    entries: toArray(state.entries).map((entry) => encodeEntry(codec.event, placeOf, entry)),
+    held: state.acknowledgements.map(({ beyond, participant, through }) => [
+      placeOf(participant),
+      through,
+      beyond
+    ])
+  }
+}
+
+type ParticipantAt = (place: number) => Participant
+
+const decodeEntry = <E>(
+  codec: ValueCodec<E>,
+  at: ParticipantAt,
+  encoded: EncodedEntry
+): Entry<E> => {
+  const [ordinal, place] = encoded
+  const issuer = at(place)
+  switch (encoded[2]) {
+    case "event":
+      return {
+        _tag: "Event",
+        ordinal,
+        issuer,
+        event: codec.decode(encoded[3]),
+        request: encoded[4]
+      }
+    case "join":
+      return { _tag: "Join", ordinal, issuer, participant: at(encoded[3]) }
+    case "leave":
+      return { _tag: "Leave", ordinal, issuer }
+  }
+}
+
+const isSound = (state: PowerState<unknown, unknown, unknown>): boolean => {
+  const entries = toArray(state.entries)
+  const end = state.infimum.count + entries.length
+  return (
+    entries.every((entry, index) =>
+      index === 0
+        ? compareMarks(entry, state.infimum.id) > 0
+        : compareEventIds(entries[index - 1]!, entry) < 0
+    ) && state.acknowledgements.every((each) => each.through <= end)
+  )
+}
+
+const rebuild = <E, O, S>(
+  fold: Fold<E, O, S>,
+  codec: StateCodec<E, O, S>,
+  encoded: EncodedState
+): PowerState<E, O, S> => {
+  const table: ReadonlyArray<Participant> = encoded.participants.map(([peer, incarnation]) => ({
+    peer,
+    incarnation
+  }))
+  const at: ParticipantAt = (place) => {
+    const participant = table[place]
+    if (participant === undefined) throw new Error(`participant ${place} of ${table.length}`)
+    return participant
+  }
+  const { infimum, requestWindow } = encoded
+  const value = codec.state.decode(infimum.value)
+  const requests = infimum.requests.map(([request, output]) => ({
+    request,
+    output: codec.output.decode(output)
+  }))
+  const entries = encoded.entries.map((entry) => decodeEntry(codec.event, at, entry))
+  const empty = emptyProjection<O, S>(value, requests)
+  return {
+    origin: encoded.origin,
+    requestWindow,
+    infimum: {
+      id: infimum.id === null ? null : { ordinal: infimum.id[0], issuer: at(infimum.id[1]) },
+      count: infimum.count,
+      value,
+      members: infimum.members.map(([place, folded]) => ({ participant: at(place), folded })),
+      departed: infimum.departed.map(([place, mark]) => ({ participant: at(place), mark })),
+      digest: parseDigest(infimum.digest)
+    },
+    membership: entries.filter((entry): entry is MembershipEntry => entry._tag !== "Event"),
+    acknowledgements: encoded.held.map(([place, through, beyond]): Acknowledgement => ({
+      participant: at(place),
+      through,
+      beyond
+    })),
+    projection: projectEntries(fold, requestWindow, empty, entries),
+    entries: sequenceOf(entries)
+  }
+}
+
+const decodeEnvelope = Schema.decodeUnknownResult(EncodedState)
+
+/** Reads a stored form. Linear in its size; the pending events are applied. */
+export const decodeState = <E, O, S>(
+  fold: Fold<E, O, S>,
+  codec: StateCodec<E, O, S>,
+  encoded: unknown
+): Result.Result<PowerState<E, O, S>, UndecodableState> => {
+  const envelope = decodeEnvelope(encoded)
+  if (Result.isFailure(envelope)) {
+    return Result.fail(new UndecodableState({ reason: String(envelope.failure) }))
+  }
+  const state = Result.try({
+    try: () => rebuild(fold, codec, envelope.success),
+    catch: (cause) => new UndecodableState({ reason: String(cause) })
+  })
+  return Result.isSuccess(state) && !isSound(state.success)
+    ? Result.fail(
+        new UndecodableState({ reason: "its entries or acknowledgements are in disorder" })
+      )
+    : state
+}

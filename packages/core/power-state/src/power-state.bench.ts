@@ -1,0 +1,120 @@
+/** The speed of the power state: one line a figure, with its bar. */
+import { Result } from "effect"
+import type { Fold, PowerState } from "./index.ts"
+import {
+  acknowledge,
+  create,
+  event,
+  infimumValue,
+  makeParticipant,
+  merge,
+  pendingCount
+} from "./index.ts"
+
+const counter: Fold<number, number, number> = {
+  initial: 0,
+  apply: (step, total) => ({ output: total + step, state: total + step })
+}
+type Counter = PowerState<number, number, number>
+
+const [alice, bob] = [makeParticipant("alice"), makeParticipant("bob")]
+const born = (): Counter =>
+  create(counter, { origin: { key: "bench", epoch: 0, lineage: 0 }, participants: [alice, bob] })
+
+const write = (state: Counter, request: string | null): Counter =>
+  Result.getOrThrow(
+    event(counter, state, { issuer: alice, event: 1, request, pendingMax: 1_000_000 })
+  ).state
+const save = (state: Counter, who = alice): Counter =>
+  Result.getOrThrow(acknowledge(counter, state, who)).state
+const fill = (
+  state: Counter,
+  count: number,
+  request: (index: number) => string | null
+): Counter => {
+  let next = state
+  for (let index = 0; index < count; index += 1) next = write(next, request(index))
+  return next
+}
+const none = () => null
+
+const timed = (run: () => void): number => {
+  const begin = performance.now()
+  run()
+  return performance.now() - begin
+}
+const report = (name: string, figure: number, unit: string, bar: string): void =>
+  console.log(`${name.padEnd(58)} ${figure.toFixed(2).padStart(10)} ${unit.padEnd(4)} ${bar}`)
+
+/** Pending stays at `pending`: bob acknowledges every so often, alice each time. */
+const steady = (pending: number, folded: number, request: (index: number) => string | null) => {
+  let state = save(save(fill(born(), folded, none)), bob)
+  state = save(fill(state, pending, request))
+  const rounds = 20_000
+  const elapsed = timed(() => {
+    for (let index = 0; index < rounds; index += 1) {
+      state = save(write(state, request(pending + index)))
+      if (pendingCount(state) >= 2 * pending) state = save(state, bob)
+    }
+  })
+  return (elapsed * 1000) / rounds
+}
+
+const fresh = (index: number) => `request-${index}`
+steady(100, 0, none)
+const base = steady(100, 0, none)
+report("event and acknowledgement, 100 to 200 pending", base, "us", "at most 20")
+report("  with request ids", steady(100, 0, fresh), "us", "at most 20")
+const later = steady(100, 200_000, none)
+report("  after 200,000 folded", later, "us", `ratio ${(later / base).toFixed(2)}, flat`)
+
+const folding = timed(() => {
+  const state = save(save(fill(born(), 500_000, none)), bob)
+  if (infimumValue(state) !== 500_000 || pendingCount(state) !== 0) throw new Error("not folded")
+})
+report("500,000 events folded, 2 participants, one acknowledgement", folding, "ms", "at most 1000")
+
+const mergeTime = (request: (side: string) => (index: number) => string | null): number => {
+  const common = fill(born(), 500, request("common"))
+  const left = save(fill(common, 500, request("left")))
+  let right = common
+  for (let index = 0; index < 500; index += 1) {
+    right = Result.getOrThrow(
+      event(counter, right, { issuer: bob, event: 1, request: request("right")(index) })
+    ).state
+  }
+  right = save(right, bob)
+  const rounds = 50
+  const elapsed = timed(() => {
+    for (let index = 0; index < rounds; index += 1) {
+      Result.getOrThrow(merge(counter, left, right))
+    }
+  })
+  return elapsed / rounds
+}
+mergeTime(() => none)
+report(
+  "merge of 1,000 pending, half of it new",
+  mergeTime(() => none),
+  "ms",
+  "at most 2"
+)
+report(
+  "  with request ids",
+  mergeTime((side) => (index) => `${side}-${index}`),
+  "ms",
+  "at most 2"
+)
+
+const bytesPerPending = (request: (index: number) => string | null): number => {
+  const count = 200_000
+  globalThis.gc?.()
+  const before = process.memoryUsage().heapUsed
+  const state = save(fill(born(), count, request))
+  globalThis.gc?.()
+  const after = process.memoryUsage().heapUsed
+  if (pendingCount(state) !== count) throw new Error("not pending")
+  return (after - before) / count
+}
+if (globalThis.gc === undefined) console.log("memory: run with --expose-gc")
+else report("memory of a pending event", bytesPerPending(none), "B", "at most 120")
