@@ -2,7 +2,14 @@ import { Result } from "effect"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { checkpoint } from "./checkpoint.ts"
-import { type CompletionMap, emptyMap, highestClaim, runsOf, statusOf } from "./completion-map.ts"
+import {
+  type CompletionMap,
+  emptyMap,
+  highestClaim,
+  runsOf,
+  statusOf,
+  withFinished
+} from "./completion-map.ts"
 import { decodeMap } from "./map-decode.ts"
 import { encodeMap, formBits, formRuns } from "./map-encode.ts"
 import { addPart, makePartSet } from "./part-set.ts"
@@ -148,6 +155,19 @@ describe("the completion map", () => {
     const again = admit(openTracker({ restored: map }), 1, 40)
     expect(again._tag === "Resumed" && again.finished.count).toBe(2)
     expect(admit(openTracker({ restored: map }), 1, 41)._tag).toBe("Admitted")
+  })
+
+  it("takes in what another source knows to be finished, joined and above the base", () => {
+    const finished = makePartSet(3)
+    const map = { ...runs(10n, [12n, 13n], [20n, 20n]), partials: [{ position: 16n, finished }] }
+    const more = withFinished(map, [
+      { from: 14n, to: 17n },
+      { from: 3n, to: 10n },
+      { from: 8n, to: 11n },
+      { from: 30n, to: 29n },
+      { from: 19n, to: 25n }
+    ])
+    expect(more).toEqual(runs(10n, [11n, 17n], [19n, 25n]))
   })
 
   it("encoding and decoding answer the same for every position", () => {

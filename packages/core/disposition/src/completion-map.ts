@@ -144,3 +144,34 @@ const highestOf = (form: Runs | Bits): bigint | undefined => {
       return undefined
   }
 }
+
+/**
+ * The map with further finished stretches, from another source of knowledge than the checkpoint;
+ * stretches at or below the base add nothing. O(n log n) in all stretches.
+ */
+export const withFinished = (
+  map: CompletionMap,
+  stretches: ReadonlyArray<{ readonly from: bigint; readonly to: bigint }>
+): CompletionMap => {
+  const floor = (map.base ?? -1n) + 1n
+  const known = runsOf(map.claims)
+  const all = known.from.map((from, index) => ({ from, to: known.to[index]! }))
+  for (const { from, to } of stretches) {
+    if (to >= floor && to >= from) all.push({ from: from < floor ? floor : from, to })
+  }
+  all.sort((one, other) => (one.from < other.from ? -1 : one.from > other.from ? 1 : 0))
+  const from: Array<bigint> = []
+  const to: Array<bigint> = []
+  for (const stretch of all) {
+    const end = to.at(-1)
+    if (end !== undefined && stretch.from <= end + 1n) {
+      if (stretch.to > end) to[to.length - 1] = stretch.to
+    } else {
+      from.push(stretch.from)
+      to.push(stretch.to)
+    }
+  }
+  const merged: Runs = { _tag: "Runs", from, to }
+  const partials = map.partials.filter(({ position }) => !claims(merged, position))
+  return { base: map.base, claims: merged, partials }
+}

@@ -12,7 +12,8 @@ export {
   type PartialRecord,
   type PositionStatus,
   type Runs,
-  statusOf
+  statusOf,
+  withFinished
 } from "./completion-map.ts"
 export { invariants, type Violation } from "./invariants.ts"
 export { defaultLimits, Limits, type ReachedLimit, type Refusal } from "./limits.ts"
