@@ -1,2 +1,2 @@
 /** Journal, PartitionStore, CheckpointStore, Lease and record spool on LMDB; ChunkDevice and RecordSource on plain files. */
-export {}
+export { layerChunkDevices } from "./chunk-device.ts"

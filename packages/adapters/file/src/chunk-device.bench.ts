@@ -1,0 +1,106 @@
+/** Chunk device: write with fsync, read with checks, against plain writes and reads of one file. */
+import { mkdtemp, open, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { ChunkDevices } from "@holdfast/storage"
+import { Effect, Option, Stream } from "effect"
+import { layerChunkDevices } from "./index.ts"
+
+const mebibyte = 1024 * 1024
+const chunkBytes = 64 * mebibyte
+const chunks = 8
+const piece = new Uint8Array(64 * 1024).map((_, index) => (index * 31) & 0xff)
+
+const seconds = async (act: () => Promise<void>): Promise<number> => {
+  const started = performance.now()
+  await act()
+  return (performance.now() - started) / 1000
+}
+
+const plainWrite = async (path: string) => {
+  const file = await open(path, "w")
+  const large = new Uint8Array(mebibyte)
+  for (let written = 0; written < chunkBytes * chunks; written += large.length) {
+    await file.write(large)
+  }
+  await file.datasync()
+  await file.close()
+}
+
+const plainRead = async (path: string) => {
+  const file = await open(path, "r")
+  const large = new Uint8Array(mebibyte)
+  while ((await file.read(large, 0, large.length)).bytesRead > 0);
+  await file.close()
+}
+
+const bench = async () => {
+  const directory = await mkdtemp(join(tmpdir(), "holdfast-device-bench-"))
+  const device = Effect.gen(function* () {
+    const devices = yield* ChunkDevices
+    const identity = { clusterId: "bench", deviceId: "d1" }
+    const home = join(directory, "d1")
+    yield* devices.format({ directory: home, ...identity })
+    return yield* devices.open({
+      directory: home,
+      clusterId: "bench",
+      reservedBytes: 0,
+      capacityBytes: Option.none()
+    })
+  })
+  await Effect.runPromise(
+    Effect.gen(function* () {
+      const open = yield* device
+      const name = (fileId: number) => ({ fileId, chunkId: 0, version: 1 })
+      const timed = (act: Effect.Effect<void, unknown>) =>
+        Effect.promise(() => seconds(() => Effect.runPromise(act)))
+      const write = (fileId: number, bytes: number) =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const writer = yield* open.begin({ chunk: name(fileId), expectedBytes: bytes })
+            for (let sent = 0; sent < bytes; sent += piece.length) yield* writer.write(piece)
+            yield* writer.finish
+          })
+        )
+      const all = Array.from({ length: chunks }, (_, index) => index + 1)
+      const written = yield* timed(
+        Effect.forEach(all, (fileId) => write(fileId, chunkBytes), {
+          concurrency: 2,
+          discard: true
+        })
+      )
+      const read = yield* timed(
+        Effect.forEach(
+          all,
+          (fileId) =>
+            open
+              .read({ chunk: name(fileId), range: Option.none() })
+              .pipe(Stream.runForEach(() => Effect.void)),
+          { concurrency: 2, discard: true }
+        )
+      )
+      const small = yield* timed(
+        Effect.forEach(
+          Array.from({ length: 400 }, (_, index) => 1000 + index),
+          (fileId) => write(fileId, 64 * 1024),
+          { concurrency: 16, discard: true }
+        )
+      )
+      const plain = join(directory, "plain")
+      const baseWrite = yield* Effect.promise(() => seconds(() => plainWrite(plain)))
+      const baseRead = yield* Effect.promise(() => seconds(() => plainRead(plain)))
+      const mebibytes = (chunkBytes * chunks) / mebibyte
+      const line = (label: string, took: number, base: number) =>
+        console.log(
+          `${label}: ${(mebibytes / took).toFixed(0)} MiB/s, plain file ` +
+            `${(mebibytes / base).toFixed(0)} MiB/s, ratio ${(base / took).toFixed(2)}`
+        )
+      line("device write, fsync", written, baseWrite)
+      line("device read, verified", read, baseRead)
+      console.log(`device small copies of 64 KiB, fsync: ${(400 / small).toFixed(0)} a second`)
+    }).pipe(Effect.scoped, Effect.provide(layerChunkDevices))
+  )
+  await rm(directory, { recursive: true })
+}
+
+await bench()
