@@ -3,3 +3,9 @@ export { describeMessagingContract, type MessagingContract } from "./messaging.t
 export { describeJournalContract, type JournalContract, type JournalStorage } from "./journal.ts"
 export { describePartitionStoreContract, type PartitionStoreContract } from "./partition-store.ts"
 export type { PartitionStorage } from "./partitions.ts"
+export {
+  type CheckpointStorage,
+  type CheckpointStoreContract,
+  describeCheckpointStoreContract
+} from "./checkpoint-store.ts"
+export { describeLeaseContract, type LeaseContract, type LeaseStorage } from "./lease.ts"
