@@ -1,0 +1,75 @@
+/** What can happen to an entry of the catalogue, what it answers, and what it is. */
+import { Schema } from "effect"
+import { ArchiveEntry, ArchiveOrigin, ArchiveSettings } from "./archive-settings.ts"
+import { SegmentChunk, SegmentEntry } from "./segment-entry.ts"
+
+/** Why a segment goes: its time is over, others cover it wholly, or its archive was removed. */
+export const ExpiryReason = Schema.Literals(["retention", "covered", "removed"])
+
+/** What can happen. The first three are for segments, the others for archives. */
+export const CatalogueEvent = Schema.TaggedUnion({
+  /** A segment is durable on its devices and committed. */
+  Sealed: { segment: SegmentEntry },
+  /** A segment goes; its chunk is to be freed by whoever is answered so. */
+  Expired: { chunk: SegmentChunk, reason: ExpiryReason },
+  /** Another chunk takes the place of the one named, of the same records at least. */
+  Replaced: { replaces: SegmentChunk, segment: SegmentEntry },
+  Created: { origin: ArchiveOrigin, settings: ArchiveSettings },
+  /** New settings, made from those of `revision`. */
+  Changed: { fileId: Schema.Int, revision: Schema.Int, settings: ArchiveSettings },
+  Paused: { fileId: Schema.Int },
+  Resumed: { fileId: Schema.Int },
+  Removed: { fileId: Schema.Int }
+})
+/** What can happen. */
+export type CatalogueEvent = typeof CatalogueEvent.Type
+
+/** Why an event changed nothing. */
+export const RefusalReason = Schema.Literals([
+  "wrong-partition",
+  "not-found",
+  "exists",
+  "removed",
+  "expired",
+  "conflict"
+])
+/** Why an event changed nothing. */
+export type RefusalReason = typeof RefusalReason.Type
+
+/**
+ * What an event answers. `free` are chunks that no entry refers to any more because of it: once the
+ * write is confirmed, whoever sent it frees them; freeing twice is no harm.
+ */
+export const CatalogueOutput = Schema.TaggedUnion({
+  Accepted: { free: Schema.Array(SegmentChunk) },
+  /** The same had happened before. */
+  Unchanged: {},
+  /** Another segment with this key stays; the one in the event is superfluous. */
+  Covered: { winner: SegmentChunk, free: Schema.Array(SegmentChunk) },
+  Refused: { reason: RefusalReason, message: Schema.String }
+})
+/** What an event answers. */
+export type CatalogueOutput = typeof CatalogueOutput.Type
+
+/** An entry of the catalogue. An expired segment keeps its chunk, so that a repeat is known. */
+export const CatalogueState = Schema.TaggedUnion({
+  Empty: {},
+  Segment: { segment: SegmentEntry },
+  ExpiredSegment: {
+    archive: Schema.String,
+    shard: Schema.String,
+    first: Schema.BigInt,
+    last: Schema.BigInt,
+    chunk: SegmentChunk,
+    reason: ExpiryReason
+  },
+  Archive: { archive: ArchiveEntry }
+})
+/** An entry of the catalogue. */
+export type CatalogueState = typeof CatalogueState.Type
+
+/** What an event leads to. */
+export interface Applied {
+  readonly output: CatalogueOutput
+  readonly state: CatalogueState
+}
