@@ -39,6 +39,10 @@ const readKey = (bytes: Uint8Array, from: number): PartitionKey => {
   return PartitionKey.make(digits)
 }
 
+/** A copy of some bytes: `slice` of a Node buffer would share the message's memory. */
+const copyOf = (bytes: Uint8Array, from: number, to: number): Uint8Array =>
+  new Uint8Array(bytes.subarray(from, to))
+
 const writeKey = (bytes: Uint8Array, to: number, key: PartitionKey): void => {
   for (let index = 0; index < KEY_BYTES; index++) {
     bytes[to + index] = Number.parseInt(key.slice(index * 2, index * 2 + 2), 16)
@@ -81,7 +85,7 @@ export const decodeRecords = (
     if (length > TAG_BYTES_MAX || keyFrom + KEY_BYTES > bytes.length) {
       return refuse(`Record ${number} of ${count} is cut or has a tag that is too long.`)
     }
-    records.push({ tag: bytes.slice(offset + 2, keyFrom), key: readKey(bytes, keyFrom) })
+    records.push({ tag: copyOf(bytes, offset + 2, keyFrom), key: readKey(bytes, keyFrom) })
     offset = keyFrom + KEY_BYTES
   }
   if (offset !== bytes.length) return refuse(`${bytes.length - offset} bytes follow the list.`)

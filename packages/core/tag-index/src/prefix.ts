@@ -9,7 +9,8 @@ export const prefixEnd = (prefix: Tag): Tag | undefined => {
   let length = prefix.length
   while (length > 0 && prefix[length - 1] === 0xff) length -= 1
   if (length === 0) return undefined
-  const end = prefix.slice(0, length)
+  // A copy: `slice` of a Node buffer would share its memory, and the caller's prefix would change.
+  const end = new Uint8Array(prefix.subarray(0, length))
   end[length - 1] = end[length - 1]! + 1
   return end
 }
