@@ -40,6 +40,7 @@ export {
   subjectOf,
   type WireSchema
 } from "./operation.ts"
+export { decodeParts, encodeParts, partBytes } from "./parts.ts"
 export * as PeerReplicationOperations from "./peer-replication.ts"
 export * as PeerOperations from "./peer.ts"
 export {

@@ -1,4 +1,4 @@
-/** What peers tell each other: states to merge, digests to compare. */
+/** What peers tell each other: that they live, states to merge, digests to compare. */
 import { Schema } from "effect"
 import { Count, HexKey, PeerId } from "./identifiers.ts"
 import { operation } from "./operation.ts"
@@ -9,25 +9,62 @@ export const PeerSender = Schema.Struct({ peer: PeerId, incarnation: Count, boot
 /** Who sends. */
 export type PeerSender = typeof PeerSender.Type
 
+/** Published now and then by every peer on the subject of the operation name `hello`. */
+export const Hello = Schema.Struct({ sender: PeerSender, epoch: Count })
+/** A sign of life. */
+export type Hello = typeof Hello.Type
+
+/** The last token of the subject that `Hello` is published on. */
+export const helloName = "hello"
+
+/** The most partitions in one message between peers. */
+export const replicationItemsMax = 256
+
+/** A partition's address. */
+export const PartitionItem = Schema.Struct({ application: ApplicationName, key: HexKey })
+
 /**
- * A full state to merge, in the attachment; the answer's attachment is the receiver's state after
- * its merge was saved, its acknowledgement inside, or empty when the sender holds it already.
- * Errors: `different-origins`, `different-lineage`, `conflicting-event`, `infimum-mismatch`,
- * `not-an-owner`, `ejected`, `storage-full`, `invalid-request`.
+ * What became of one state of a `merge`. `same`: merged, acknowledged and saved; the receiver now
+ * holds the state that was sent with his acknowledgement, and nothing beyond it. `state`: merged and
+ * saved; his state, which has more, is the next part of the answer's attachment. `refused`: see `code`
+ * (`different-origins`, `different-lineage`, `conflicting-event`, `infimum-mismatch`, `not-an-owner`,
+ * `no-such-application`, `storage-full`, `undecodable`).
+ */
+export const MergeOutcome = Schema.Struct({
+  outcome: Schema.Literals(["same", "state", "refused"]),
+  code: Schema.optionalKey(Schema.String),
+  message: Schema.optionalKey(Schema.String)
+})
+/** What became of one state of a `merge`. */
+export type MergeOutcome = typeof MergeOutcome.Type
+
+/**
+ * Full states to merge, one part of the attachment for each item (see parts); one outcome for each
+ * in the answer. Errors: `stale-sender`, `shutting-down`, `invalid-request`.
  */
 export const merge = operation({
   service: "peer",
   name: "merge",
-  request: Schema.Struct({ application: ApplicationName, key: HexKey, sender: PeerSender }),
-  response: Schema.Struct({ changed: Schema.Boolean })
+  request: Schema.Struct({
+    sender: PeerSender,
+    items: Schema.Array(PartitionItem).check(Schema.isMaxLength(replicationItemsMax))
+  }),
+  response: Schema.Struct({ outcomes: Schema.Array(MergeOutcome) })
 })
 
-/** The full state of one partition in the attachment, empty when the peer has none. */
+/**
+ * The full states of partitions, a part of the attachment for each key `found`. The answer takes the
+ * keys in order and may stop at its byte limit: `seen` says how many it has dealt with.
+ */
 export const fetch = operation({
   service: "peer",
   name: "fetch",
-  request: Schema.Struct({ application: ApplicationName, key: HexKey, sender: PeerSender }),
-  response: Schema.Struct({ found: Schema.Boolean })
+  request: Schema.Struct({
+    sender: PeerSender,
+    application: ApplicationName,
+    keys: Schema.Array(HexKey).check(Schema.isMaxLength(replicationItemsMax))
+  }),
+  response: Schema.Struct({ found: Schema.Array(HexKey), seen: Count })
 })
 
 /** A digest over the partitions of one key range. */
@@ -40,10 +77,17 @@ export const RangeDigest = Schema.Struct({
 /** A digest over the partitions of one key range. */
 export type RangeDigest = typeof RangeDigest.Type
 
-/**
- * Compares ranges; answers those that differ. Where a differing range holds few partitions, the
- * answer lists them as (key, state digest) so that the asker can fetch or send just those.
- */
+/** A range that differs; listed in full, as (key, state digest), where it holds few partitions. */
+export const DifferingRange = Schema.Struct({
+  range: WireKeyRange,
+  partitions: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ key: HexKey, digest: Schema.String }))
+  )
+})
+/** A range that differs. */
+export type DifferingRange = typeof DifferingRange.Type
+
+/** Compares ranges; answers those that differ. Errors: `no-such-application`, `stale-sender`. */
 export const compare = operation({
   service: "peer",
   name: "compare",
@@ -52,8 +96,5 @@ export const compare = operation({
     sender: PeerSender,
     ranges: Schema.Array(RangeDigest).check(Schema.isMaxLength(1_024))
   }),
-  response: Schema.Struct({
-    differing: Schema.Array(WireKeyRange),
-    listed: Schema.Array(Schema.Struct({ key: HexKey, digest: Schema.String }))
-  })
+  response: Schema.Struct({ differing: Schema.Array(DifferingRange) })
 })
