@@ -9,3 +9,6 @@ export { memoryPartitionStore, type MemoryPartitionStoreOptions } from "./memory
 export { checkpointKey, memoryCheckpointStore } from "./memory-checkpoint-store.ts"
 export { KeyValueFault, MemoryKeyValue } from "./memory-key-value.ts"
 export { leaseKey, memoryLease } from "./memory-lease.ts"
+export { memoryRecordSource } from "./memory-record-source.ts"
+export { memoryRecordSpool } from "./memory-record-spool.ts"
+export { MemoryStreams, StreamFault, StreamRefusal } from "./memory-streams.ts"

@@ -9,3 +9,14 @@ export {
   describeCheckpointStoreContract
 } from "./checkpoint-store.ts"
 export { describeLeaseContract, type LeaseContract, type LeaseStorage } from "./lease.ts"
+export {
+  describeRecordSourceContract,
+  type KeptField,
+  type RecordSourceContract,
+  type SourceStorage
+} from "./record-source.ts"
+export {
+  describeRecordSpoolContract,
+  type RecordSpoolContract,
+  type SpoolStorage
+} from "./record-spool.ts"
