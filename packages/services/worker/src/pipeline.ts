@@ -7,7 +7,7 @@
  *
  * What the worker promises a pipeline:
  * 1. One shard is open at most once in a worker, under the epoch of its lease. A later `open` of the
- *    same shard has a higher epoch; everything of the lower one is dead.
+ *    same shard comes after the earlier scope has closed, with the same epoch or a higher one.
  * 2. Records are offered in rising order of ordinal and position, each once; only a record that was
  *    reported as failed is offered again, later, with its attempt counted up and perhaps behind newer
  *    ones.
@@ -34,8 +34,10 @@ export interface OfferedRecord {
   readonly record: SourceRecord
   /** 1 at first, and one more after each failure that the error policy lets be tried again. */
   readonly attempt: number
-  /** Parts that an earlier run finished: they need no disposition. */
+  /** Parts that are finished: they need no disposition. */
   readonly finishedParts?: PartSetView
+  /** Where it is offered again: the parts that failed; the others are with the pipeline still. */
+  readonly onlyParts?: ReadonlyArray<number>
 }
 
 /**

@@ -1,0 +1,77 @@
+/** How a worker is configured: checked by schema, every key optional but the two names. */
+import { defaultErrorPolicy, defaultLimits, ErrorPolicy, Limits } from "@holdfast/disposition"
+import { ClusterId, WorkerId } from "@holdfast/wire"
+import { Effect, Result, Schema } from "effect"
+import { unknownOption } from "./unknown-option.ts"
+
+const AtLeastOne = Schema.Int.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(1)))
+const withDefault = <S extends Schema.Top>(schema: S, value: S["Encoded"]) =>
+  schema.pipe(Schema.withDecodingDefaultKey(Effect.succeed(value)))
+
+/** The settings of a worker; all times in milliseconds. */
+export const WorkerConfig = Schema.Struct({
+  cluster: ClusterId,
+  worker: WorkerId,
+  /** What one shard may have in flight. */
+  limits: withDefault(Limits, defaultLimits),
+  /** What one read of the source asks for, and how long it waits. */
+  batchRecords: withDefault(AtLeastOne, 1_024),
+  batchBytes: withDefault(AtLeastOne, 4 * 1_024 * 1_024),
+  pullWaitMs: withDefault(AtLeastOne, 1_000),
+  heartbeatIntervalMs: withDefault(AtLeastOne, 1_000),
+  flushIntervalMs: withDefault(AtLeastOne, 10_000),
+  checkpointIntervalMs: withDefault(AtLeastOne, 2_000),
+  /** How long the store, the lease and a heartbeat may take to answer. */
+  callDeadlineMs: withDefault(AtLeastOne, 5_000),
+  /** How long a full flush may take at shutdown and before a handover. */
+  drainDeadlineMs: withDefault(AtLeastOne, 30_000),
+  /** Without any progress for so long a shard with records in flight is reported as stalled. */
+  stallAlarmMs: withDefault(AtLeastOne, 60_000),
+  /** How often new shards are looked for. */
+  discoveryIntervalMs: withDefault(AtLeastOne, 10_000),
+  /** A claim that stands still for the term has lapsed; its owner stops by the margin earlier. */
+  leaseTermMs: withDefault(AtLeastOne, 15_000),
+  leaseMarginMs: withDefault(AtLeastOne, 3_000),
+  leaseRenewalMs: withDefault(AtLeastOne, 3_000),
+  /** The delays before what is away is tried again: the first, doubled up to the highest. */
+  retryFirstMs: withDefault(AtLeastOne, 250),
+  retryHighestMs: withDefault(AtLeastOne, 10_000),
+  errorPolicy: withDefault(ErrorPolicy, defaultErrorPolicy),
+  /** The largest completion map that is stored. */
+  mapBytesMax: withDefault(AtLeastOne, 256 * 1_024),
+  /** What to do with a stored map that cannot be used: do its records again, or halt the shard. */
+  damagedMap: withDefault(Schema.Literals(["ignore", "halt"]), "ignore")
+})
+/** The settings of a worker; all times in milliseconds. */
+export type WorkerConfig = typeof WorkerConfig.Type
+
+/** A configuration that cannot be used: a sentence that says what is wrong and what would be right. */
+export class WorkerConfigError extends Schema.TaggedError<WorkerConfigError>()(
+  "WorkerConfigError",
+  { message: Schema.String }
+) {}
+
+const knownOptions = Object.keys(WorkerConfig.fields)
+const decode = Schema.decodeUnknownResult(WorkerConfig)
+
+/** Reads a configuration; an option that does not exist is an error that names the nearest one. */
+export const parseWorkerConfig = (
+  input: Readonly<Record<string, unknown>>
+): Result.Result<WorkerConfig, WorkerConfigError> => {
+  for (const name of Object.keys(input)) {
+    if (!knownOptions.includes(name)) return refuse(unknownOption(name, knownOptions))
+  }
+  const decoded = decode(input)
+  if (Result.isFailure(decoded)) return refuse(decoded.failure.message)
+  const config = decoded.success
+  if (config.leaseMarginMs + config.leaseRenewalMs >= config.leaseTermMs) {
+    const sum = config.leaseMarginMs + config.leaseRenewalMs
+    return refuse(
+      `leaseTermMs is ${config.leaseTermMs}; it must be above leaseMarginMs + leaseRenewalMs, ${sum}`
+    )
+  }
+  return Result.succeed(config)
+}
+
+const refuse = (message: string): Result.Result<never, WorkerConfigError> =>
+  Result.fail(new WorkerConfigError({ message }))
