@@ -1,0 +1,153 @@
+/**
+ * Allocation: a reservation of room for one version of one chunk on distinct devices.
+ *
+ * ```
+ *   candidates ─ exclude, room ─▶ eligible ─▶ pick of two on unused hosts ─▶ else on any host
+ * ```
+ * 1. Devices are always distinct; hosts are distinct as long as unused ones are eligible, after that
+ *    a host is used again rather than the allocation refused.
+ * 2. Of two random devices the one with the greater share of free room is taken (power of two
+ *    choices), so that full devices fill slowly without all writers meeting on the emptiest.
+ * 3. Below `min` devices nothing is reserved; between `min` and `want` the rest is left to repair.
+ * 4. The version that is allotted is in the journal's mark before the answer leaves.
+ */
+import * as Result from "effect/Result"
+import { candidates } from "./devices.ts"
+import { allotFileId, allotNumber, canAllot, type Draft } from "./draft.ts"
+import { COMMITTED } from "./figures.ts"
+import { chunkIdMax, goalMax, isWhole } from "./identity.ts"
+import { nextChunkId, openLease } from "./lease.ts"
+import type { Allocation, CreatedFile, Device } from "./model.ts"
+import { findRecord } from "./packed-tree.ts"
+import { refuse, type Refusal } from "./refusal.ts"
+import { recall, remember } from "./requests.ts"
+import { safeModeRetryMs } from "./safe-mode-view.ts"
+
+/** Asks for a file id that was never used. */
+export interface CreateFile {
+  readonly requestId: string | null
+}
+
+/** Asks for room; `random` is 32 random bits. */
+export interface Alloc {
+  readonly requestId: string | null
+  readonly random: number
+  readonly fileId: number
+  /** The chunk to write anew; null for the next one of the file. */
+  readonly chunkId: number | null
+  readonly size: number
+  readonly want: number
+  readonly min: number
+  readonly exclude: ReadonlyArray<string>
+}
+
+/** Allots a file id. */
+export const createFile = (
+  draft: Draft,
+  command: CreateFile
+): Result.Result<CreatedFile, Refusal> => {
+  const known = recall(draft, command.requestId)
+  if (known?._tag === "CreateFile") return Result.succeed(known.reply)
+  if (!canAllot(draft, 1)) return refuse("ids-exhausted", "every file id has been given out")
+  const reply = { fileId: allotFileId(draft) }
+  remember(draft, command.requestId, { _tag: "CreateFile", reply })
+  return Result.succeed(reply)
+}
+
+/** The bytes that a device can still take, beyond what is reserved and what stays free. */
+export const roomOf = (draft: Draft, device: Device): number => {
+  const { freeBytesMin, freeRatioMin } = draft.settings
+  const free = Math.min(device.available, device.capacity - device.used)
+  const kept = Math.max(freeBytesMin, Math.ceil(device.capacity * freeRatioMin))
+  return free - kept - draft.figures.get(device.index, COMMITTED)
+}
+
+/** Reserves room. */
+export const alloc = (draft: Draft, command: Alloc): Result.Result<Allocation, Refusal> => {
+  const known = recall(draft, command.requestId)
+  if (known?._tag === "Alloc") return Result.succeed(known.reply)
+  const invalid = checkAlloc(draft, command)
+  if (invalid !== null) return invalid
+  const chunkId = command.chunkId ?? nextChunkId(draft, command.fileId)
+  if (chunkId > chunkIdMax) return refuse("ids-exhausted", "the file has no chunk id left")
+  const chosen = choose(draft, command)
+  if (Result.isFailure(chosen)) return Result.fail(chosen.failure)
+  const { fileId, size } = command
+  const version = allotNumber(draft)
+  const devices = chosen.success
+  const expiresAt = draft.now + draft.settings.leaseMs
+  const indexes = devices.map((device) => device.index)
+  openLease(draft, { fileId, chunkId, version, size, devices: indexes, expiresAt })
+  const deviceIds = devices.map((device) => device.deviceId)
+  const reply = { leaseId: version, fileId, chunkId, version, devices: deviceIds, expiresAt }
+  remember(draft, command.requestId, { _tag: "Alloc", reply })
+  return Result.succeed(reply)
+}
+
+const checkAlloc = (draft: Draft, command: Alloc): Result.Result<never, Refusal> | null => {
+  const { fileId, chunkId, size, want, min } = command
+  const valid =
+    isWhole(fileId, 1, draft.scalars.nextFileId - 1) &&
+    isWhole(size, 0, chunkIdMax) &&
+    isWhole(want, 1, goalMax) &&
+    isWhole(min, 1, want)
+  if (!isWhole(fileId, 1, draft.scalars.nextFileId - 1)) {
+    return refuse("unknown-file", `file ${fileId} was never created`)
+  }
+  if (!valid) {
+    return refuse("invalid-request", "size, want or min is out of range: 1 <= min <= want <= 15")
+  }
+  const retry = safeModeRetryMs(draft)
+  if (retry !== null) return refuse("not-ready", "nothing is allocated in safe mode", retry)
+  if (chunkId !== null && findRecord(draft.chunks, { fileId, chunkId }) === undefined) {
+    return refuse("no-such-chunk", `chunk ${fileId}/${chunkId} is not committed`)
+  }
+  if (draft.leases.size >= draft.settings.leasesMax) {
+    const wait = draft.settings.heartbeatMs
+    return refuse("overloaded", `${draft.settings.leasesMax} reservations are open`, wait)
+  }
+  if (!canAllot(draft, 1)) return refuse("ids-exhausted", "every version has been given out")
+  return null
+}
+
+/** A small generator of 32-bit numbers (xorshift), for the picks of one allocation. */
+const generator = (seed: number): (() => number) => {
+  let value = seed | 0 || 0x9e3779b9
+  return () => {
+    value ^= value << 13
+    value ^= value >>> 17
+    value ^= value << 5
+    return value >>> 0
+  }
+}
+
+const choose = (draft: Draft, command: Alloc): Result.Result<ReadonlyArray<Device>, Refusal> => {
+  const { size, want, min } = command
+  const allowed = candidates(draft).filter((device) => !command.exclude.includes(device.deviceId))
+  const wait = draft.settings.heartbeatMs
+  if (allowed.length < min) {
+    const sentence = `${min} devices are wanted at least, ${allowed.length} take new chunks now`
+    return refuse("not-enough-devices", sentence, wait)
+  }
+  const eligible = allowed.filter((device) => roomOf(draft, device) >= size)
+  if (eligible.length < min) {
+    const sentence = `${min} devices are wanted at least, ${eligible.length} have ${size} bytes of room`
+    return refuse("no-space", sentence, wait)
+  }
+  const next = generator(command.random)
+  const chosen: Array<Device> = []
+  while (chosen.length < want) {
+    const unused = eligible.filter((device) => !chosen.includes(device))
+    if (unused.length === 0) break
+    const apart = unused.filter((device) => chosen.every((other) => other.hostId !== device.hostId))
+    chosen.push(pickOfTwo(draft, apart.length > 0 ? apart : unused, next))
+  }
+  return Result.succeed(chosen)
+}
+
+const pickOfTwo = (draft: Draft, devices: ReadonlyArray<Device>, next: () => number): Device => {
+  const share = (device: Device) => roomOf(draft, device) / Math.max(1, device.capacity)
+  const first = devices[next() % devices.length]!
+  const second = devices[next() % devices.length]!
+  return share(second) > share(first) ? second : first
+}

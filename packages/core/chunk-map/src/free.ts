@@ -1,0 +1,109 @@
+/**
+ * Free: versions of chunks up to a given one are gone for good.
+ *
+ * 1. It is in the journal before the answer leaves, also in safe mode; copies that are reported later
+ *    meet the record of it.
+ * 2. A chunk whose committed version is newer is not touched.
+ * 3. The record of a freed chunk goes when every known device has reported and every deletion of a
+ *    copy is acknowledged (`settleFreed`).
+ */
+import * as Result from "effect/Result"
+import { queueDeletion } from "./deletions.ts"
+import { deviceOfSlot, knowledgeIsFull } from "./devices.ts"
+import type { Draft } from "./draft.ts"
+import { compareChunks, type ChunkKey, type ChunkVersion } from "./identity.ts"
+import { abandonLease, keepChunkId } from "./lease.ts"
+import { judgeOddAnew } from "./merge.ts"
+import type { FreeResult } from "./model.ts"
+import { findRecord, type ChunkRecord } from "./packed-tree.ts"
+import { refuse, type Refusal } from "./refusal.ts"
+import { recall, remember } from "./requests.ts"
+
+/** Frees versions of chunks up to the given ones. */
+export interface Free {
+  readonly requestId: string | null
+  readonly chunks: ReadonlyArray<ChunkVersion>
+}
+
+/** Frees chunks; see the module comment. */
+export const free = (
+  draft: Draft,
+  command: Free
+): Result.Result<ReadonlyArray<FreeResult>, Refusal> => {
+  const known = recall(draft, command.requestId)
+  if (known?._tag === "Free") return Result.succeed(known.reply)
+  if (draft.freed.size + command.chunks.length > draft.settings.freedMax) {
+    const wait = draft.settings.heartbeatMs
+    return refuse("overloaded", `${draft.freed.size} freed chunks wait for their devices`, wait)
+  }
+  const reply = command.chunks.map((chunk) => freeOne(draft, chunk))
+  remember(draft, command.requestId, { _tag: "Free", reply })
+  return Result.succeed(reply)
+}
+
+const freeOne = (draft: Draft, chunk: ChunkVersion): FreeResult => {
+  const record = findRecord(draft.chunks, chunk)
+  const freed = draft.freed.get(chunk)
+  if (record === undefined) {
+    return freed !== undefined && freed.version >= chunk.version ? "freed" : "no-such-chunk"
+  }
+  if (record.version > chunk.version) return "newer-version"
+  endLeases(draft, chunk)
+  const { fileId, chunkId } = chunk
+  forgetRecord(draft, { fileId, chunkId, version: chunk.version })
+  draft.journal.push({ _tag: "Freed", fileId, chunkId, version: chunk.version })
+  const { version, length, checksum } = record
+  for (const slot of draft.sets.members(record.set)) {
+    const device = deviceOfSlot(draft, slot)
+    if (device === undefined || !device.serving) continue
+    const copy = { fileId, chunkId, version, length, checksum }
+    queueDeletion(draft, { device: device.index, copy, reason: "freed", heldBy: slot })
+  }
+  judgeOddAnew(draft, chunk)
+  return "freed"
+}
+
+/** Leases on a freed chunk are over: what is written under them must not bring it back. */
+const endLeases = (draft: Draft, chunk: ChunkVersion): void => {
+  const mark = draft.fileMarks.get(chunk.fileId)
+  if (mark === undefined || mark.openLeases === 0) return
+  for (const [, lease] of draft.leases.slice(draft.leases.size)) {
+    if (lease.version > chunk.version || compareChunks(lease, chunk) !== 0) continue
+    abandonLease(draft, lease)
+  }
+}
+
+/** Takes the record of a freed chunk out of the map; also what a replayed journal does. */
+export const forgetRecord = (draft: Draft, chunk: ChunkVersion): void => {
+  const { fileId, chunkId, version } = chunk
+  const record = findRecord(draft.chunks, chunk)
+  if (record !== undefined && record.version <= version) removeRecord(draft, record)
+  keepChunkId(draft, fileId, chunkId)
+  const before = draft.freed.get(chunk)
+  draft.freed.set(
+    { fileId, chunkId },
+    { version: Math.max(version, before?.version ?? 0), pending: before?.pending ?? 0 }
+  )
+}
+
+const removeRecord = (draft: Draft, record: ChunkRecord): void => {
+  draft.counts.add(record.set, record.goal, -1)
+  draft.chunks.remove(record.fileId, record.chunkId)
+  draft.belowGoal.delete(record)
+  draft.urgent.delete(record)
+}
+
+/** Drops freed chunks whose copies are all known to be gone; at most `limit` of them. */
+export const settleFreed = (draft: Draft, start: ChunkKey, limit: number): ChunkKey => {
+  if (draft.freed.size === 0 || !knowledgeIsFull(draft)) return start
+  const some = draft.freed.slice(limit, start)
+  for (const [key, freed] of some) {
+    if (freed.pending > 0) continue
+    const { fileId, chunkId } = key
+    draft.freed.delete(key)
+    draft.journal.push({ _tag: "Settled", fileId, chunkId, version: freed.version })
+  }
+  const last = some.at(-1)
+  if (last === undefined || some.length < limit) return { fileId: 0, chunkId: 0 }
+  return { fileId: last[0].fileId, chunkId: last[0].chunkId + 1 }
+}

@@ -1,0 +1,107 @@
+/**
+ * Locate, search and list: reads of the map.
+ *
+ * Only devices whose copy of the committed version is verified are named, those heard a moment ago
+ * first. A chunk without one is `not-ready` while safe mode is on or a device that may hold it has
+ * not reported, after that `corrupt` when only bad copies are left, else `missing`.
+ */
+import type { Draft } from "./draft.ts"
+import { allDevices } from "./devices.ts"
+import type { ChunkKey, DeviceId } from "./identity.ts"
+import { oddCopies } from "./odd.ts"
+import { rowRecord, advance, newCursor, seek, seekFrom, type ChunkRecord } from "./packed-tree.ts"
+import { inSafeMode } from "./safe-mode-view.ts"
+import { COUNTED, countSlots, EXPECTED, LOCATED, ONLINE } from "./slots.ts"
+
+/** Where a chunk is. */
+export type Location =
+  | {
+      readonly _tag: "Found"
+      readonly record: ChunkRecord
+      readonly holders: ReadonlyArray<DeviceId>
+    }
+  | { readonly _tag: "NotReady"; readonly record: ChunkRecord }
+  | { readonly _tag: "Missing"; readonly record: ChunkRecord }
+  | { readonly _tag: "Corrupt"; readonly record: ChunkRecord }
+  | { readonly _tag: "NoSuchChunk" }
+
+/** How well a committed chunk is held. */
+export type ChunkHealth = "at-goal" | "below-goal" | "surplus" | "unknown" | "missing" | "corrupt"
+
+/** One chunk of a listing. */
+export interface ListedChunk {
+  readonly record: ChunkRecord
+  readonly copies: number
+  readonly health: ChunkHealth
+}
+
+/** Devices that hold a set's copies and may be read, those heard a moment ago first. */
+const holdersOf = (draft: Draft, set: number): ReadonlyArray<DeviceId> => {
+  const { flags, devices } = draft.slots
+  const online: Array<DeviceId> = []
+  const silent: Array<DeviceId> = []
+  for (const slot of draft.sets.members(set)) {
+    const flag = flags[slot]!
+    if ((flag & LOCATED) === 0) continue
+    const holders = (flag & ONLINE) === 0 ? silent : online
+    holders.push(draft.deviceNames[devices[slot]!]!)
+  }
+  return silent.length === 0 ? online : [...online, ...silent]
+}
+
+/** Whether some device that may hold copies has not said so. */
+export const someoneIsExpected = (draft: Draft): boolean =>
+  inSafeMode(draft) ||
+  allDevices(draft).some(
+    (device) => device.desired !== "removed" && device.liveness !== "dead" && !device.serving
+  )
+
+const withoutHolder = (draft: Draft, record: ChunkRecord): Location => {
+  const expected =
+    inSafeMode(draft) || countSlots(draft.sets, draft.slots, record.set, EXPECTED) > 0
+  if (expected || someoneIsExpected(draft)) return { _tag: "NotReady", record }
+  const corrupt = oddCopies(draft, record).some(
+    (copy) => copy.kind === "corrupt" && copy.version === record.version
+  )
+  return corrupt ? { _tag: "Corrupt", record } : { _tag: "Missing", record }
+}
+
+/** Where a chunk is; O(log chunks). */
+export const locate = (draft: Draft, key: ChunkKey): Location => {
+  const { cursor } = draft
+  if (!seek(draft.chunks, key.fileId, key.chunkId, cursor)) return { _tag: "NoSuchChunk" }
+  const record = rowRecord(cursor.words, cursor.offset)
+  const holders = holdersOf(draft, record.set)
+  return holders.length > 0 ? { _tag: "Found", record, holders } : withoutHolder(draft, record)
+}
+
+/** How well a chunk is held. */
+export const healthOf = (draft: Draft, record: ChunkRecord): ChunkHealth => {
+  const located = countSlots(draft.sets, draft.slots, record.set, LOCATED)
+  if (located === 0) {
+    const { _tag } = withoutHolder(draft, record)
+    return _tag === "NotReady" ? "unknown" : _tag === "Corrupt" ? "corrupt" : "missing"
+  }
+  const counted = countSlots(draft.sets, draft.slots, record.set, COUNTED)
+  if (counted === record.goal) return "at-goal"
+  return counted < record.goal ? "below-goal" : "surplus"
+}
+
+/** The committed chunks of a file strictly after a chunk id; `after` is -1 for all. */
+export const listChunks = (
+  draft: Draft,
+  query: { readonly fileId: number; readonly after: number; readonly limit: number }
+): { readonly chunks: ReadonlyArray<ListedChunk>; readonly more: boolean } => {
+  const chunks: Array<ListedChunk> = []
+  const cursor = newCursor()
+  let here = seekFrom(draft.chunks, { fileId: query.fileId, chunkId: query.after + 1 }, cursor)
+  while (here) {
+    const record = rowRecord(cursor.words, cursor.offset)
+    if (record.fileId !== query.fileId) break
+    if (chunks.length >= query.limit) return { chunks, more: true }
+    const copies = countSlots(draft.sets, draft.slots, record.set, LOCATED)
+    chunks.push({ record, copies, health: healthOf(draft, record) })
+    here = advance(draft.chunks, cursor)
+  }
+  return { chunks, more: false }
+}

@@ -1,0 +1,55 @@
+/**
+ * What an operator wants of a device: durable, and owned by the service whatever the device says.
+ *
+ * 1. A frozen device takes no new chunk from the answer on; its copies are read, count and may be
+ *    deleted.
+ * 2. A draining device's copies are read and copied from, and count for nothing; it is removed when
+ *    two passes of the sweep in a row found nothing that needs it (`drain.ts`).
+ * 3. A removed device's copies are out of the map at once, and it is refused when it comes back.
+ */
+import * as Result from "effect/Result"
+import { deviceAt, putDevice } from "./devices.ts"
+import type { Draft } from "./draft.ts"
+import { eachCount } from "./counts.ts"
+import { takeOut } from "./liveness.ts"
+import type { DesiredMode, Device } from "./model.ts"
+import { releaseUnreported } from "./quarantine.ts"
+import { refuse, type Refusal } from "./refusal.ts"
+import { countSlots, COUNTED } from "./slots.ts"
+
+/** An operator's word on a device. */
+export interface SetMode {
+  readonly deviceId: string
+  readonly desired: DesiredMode
+}
+
+/** Says how many chunks are below their goal. */
+export const chunksBelowGoal = (draft: Draft): number => {
+  let below = 0
+  eachCount(draft.counts, (set, goal, chunks) => {
+    if (countSlots(draft.sets, draft.slots, set, COUNTED) < goal) below += chunks
+  })
+  return below
+}
+
+/** Sets what is wanted of a device. */
+export const setMode = (
+  draft: Draft,
+  command: SetMode
+): Result.Result<{ readonly belowGoal: number }, Refusal> => {
+  const device = draft.devices.get(command.deviceId)
+  if (device === undefined) return refuse("unknown-device", `no device ${command.deviceId}`)
+  if (device.desired !== command.desired) change(draft, device, command.desired)
+  return Result.succeed({ belowGoal: chunksBelowGoal(draft) })
+}
+
+const change = (draft: Draft, device: Device, desired: DesiredMode): void => {
+  const { deviceId, epoch } = device
+  draft.journal.push({ _tag: "DeviceKnown", deviceId, epoch, desired })
+  if (desired === "removed" && device.liveness !== "dead") {
+    takeOut(draft, { ...device, desired }, -1)
+  } else putDevice(draft, { ...device, desired })
+  const present = deviceAt(draft, device.index)
+  if (desired === "removed" && present !== undefined) releaseUnreported(draft, present, -2)
+  draft.scalars.sweepAt = { fileId: 0, chunkId: 0 }
+}

@@ -1,0 +1,186 @@
+/**
+ * Publish: the commit of a version of a chunk.
+ *
+ * 1. The replica set of the new version is exactly the devices whose receipts count.
+ * 2. Copies of the version before become stale; they are deleted only when enough copies of the new
+ *    one are assured (`sweep-odd.ts`).
+ * 3. A version that is committed already is answered again, whatever the request id.
+ * 4. The record is in the journal before the answer leaves.
+ */
+import * as Result from "effect/Result"
+import type { Draft } from "./draft.ts"
+import { chunkIdMax, goalMax, isWhole, type ChunkCopy } from "./identity.ts"
+import { abandonLease, closeLease } from "./lease.ts"
+import { judgeOddAnew } from "./merge.ts"
+import type { Device, Lease, Published, PublishedDevice } from "./model.ts"
+import { dropOdd, putOdd } from "./odd.ts"
+import { findRecord, type ChunkRecord } from "./packed-tree.ts"
+import { refuse, type Refusal } from "./refusal.ts"
+import { recall, remember } from "./requests.ts"
+import { LOCATED, RETIRED } from "./slots.ts"
+
+/** A device's word that it holds a copy; `proven` when its proof was checked. */
+export interface Receipt {
+  readonly deviceId: string
+  readonly epoch: number
+  readonly chunk: ChunkCopy
+  readonly proven: boolean
+}
+
+/** Commits a version. */
+export interface Publish {
+  readonly requestId: string | null
+  readonly leaseId: number
+  readonly chunk: ChunkCopy
+  readonly goal: number
+  /** The copies without which nothing is committed. */
+  readonly min: number
+  readonly receipts: ReadonlyArray<Receipt>
+}
+
+type Status = PublishedDevice["status"]
+
+/** What a receipt is worth. */
+const judgeReceipt = (draft: Draft, chunk: ChunkCopy, receipt: Receipt): Status => {
+  const device = draft.devices.get(receipt.deviceId)
+  if (device === undefined) return "unknown-device"
+  const same =
+    receipt.chunk.fileId === chunk.fileId &&
+    receipt.chunk.chunkId === chunk.chunkId &&
+    receipt.chunk.version === chunk.version
+  if (!receipt.proven || !same) return "bad-receipt"
+  if (receipt.chunk.length !== chunk.length || receipt.chunk.checksum !== chunk.checksum) {
+    return "other-bytes"
+  }
+  if (device.slot < 0 || (draft.slots.flags[device.slot]! & LOCATED) === 0) return "offline-device"
+  return receipt.epoch === device.epoch ? "counted" : "stale-epoch"
+}
+
+/** Commits a version; see the module comment. O(log chunks + receipts). */
+export const publish = (draft: Draft, command: Publish): Result.Result<Published, Refusal> => {
+  const known = recall(draft, command.requestId)
+  if (known?._tag === "Publish") return Result.succeed(known.reply)
+  const { chunk, goal } = command
+  if (!isWhole(goal, 1, goalMax) || !isWhole(chunk.length, 0, chunkIdMax)) {
+    return refuse("invalid-request", "the goal or the length is out of range")
+  }
+  const record = findRecord(draft.chunks, chunk)
+  if (record !== undefined && record.version >= chunk.version) {
+    return answerAgain(draft, command, record)
+  }
+  const lease = draft.leases.get(command.leaseId)
+  const refused = checkLease(draft, command, lease)
+  if (refused !== null || lease === undefined) return refused ?? unknownLease(command)
+  const devices = command.receipts.map((receipt) => ({
+    deviceId: receipt.deviceId,
+    status: judgeReceipt(draft, chunk, receipt)
+  }))
+  const holders = new Set<Device>()
+  for (const { deviceId, status } of devices) {
+    const device = status === "counted" ? draft.devices.get(deviceId) : undefined
+    if (device !== undefined) holders.add(device)
+  }
+  if (holders.size < Math.max(1, command.min)) {
+    const said = devices.map(({ deviceId, status }) => `${deviceId}: ${status}`).join(", ")
+    return refuse(
+      "too-few-copies",
+      `${command.min} copies are wanted at least, ${holders.size} are confirmed (${said})`
+    )
+  }
+  commit(draft, command, record, holders)
+  closeLease(draft, lease)
+  const reply = { copies: holders.size, devices }
+  remember(draft, command.requestId, { _tag: "Publish", reply })
+  return Result.succeed(reply)
+}
+
+const unknownLease = (command: Publish) =>
+  refuse("unknown-lease", `lease ${command.leaseId} was never given out for this chunk`)
+
+const checkLease = (
+  draft: Draft,
+  command: Publish,
+  lease: Lease | undefined
+): Result.Result<never, Refusal> | null => {
+  const { chunk, leaseId } = command
+  if (lease === undefined) {
+    if (!(leaseId < draft.scalars.nextVersion)) return unknownLease(command)
+    return refuse("lease-expired", `lease ${leaseId} is over; allocate and write again`)
+  }
+  const same =
+    lease.fileId === chunk.fileId &&
+    lease.chunkId === chunk.chunkId &&
+    lease.version === chunk.version
+  if (!same) return unknownLease(command)
+  if (lease.expiresAt <= draft.now) {
+    return refuse("lease-expired", `lease ${leaseId} is over; allocate and write again`)
+  }
+  if (chunk.length > lease.size) {
+    return refuse("invalid-request", `the lease reserves ${lease.size} bytes, not ${chunk.length}`)
+  }
+  return null
+}
+
+/** A repeated publish is answered as it was; one that lost against a newer version is refused. */
+const answerAgain = (
+  draft: Draft,
+  command: Publish,
+  record: ChunkRecord
+): Result.Result<Published, Refusal> => {
+  const { chunk } = command
+  const same =
+    record.version === chunk.version &&
+    record.length === chunk.length &&
+    record.checksum === chunk.checksum
+  if (!same) {
+    return refuse(
+      "stale-version",
+      `chunk ${chunk.fileId}/${chunk.chunkId} is committed at version ${record.version}`
+    )
+  }
+  const devices = command.receipts.map((receipt) => ({
+    deviceId: receipt.deviceId,
+    status: judgeReceipt(draft, chunk, receipt)
+  }))
+  return Result.succeed({ copies: draft.sets.members(record.set).length, devices })
+}
+
+const commit = (
+  draft: Draft,
+  command: Publish,
+  before: ChunkRecord | undefined,
+  holders: ReadonlySet<Device>
+): void => {
+  const { chunk, goal } = command
+  const { fileId, chunkId, version, length, checksum } = chunk
+  let set = 0
+  for (const device of holders) {
+    set = draft.sets.with(set, device.slot)
+    const counted = draft.odd.size > 0 && dropOdd(draft, chunk, device.slot, version)
+    if (!counted) draft.figures.hold(device.index, chunk, 1, false)
+  }
+  if (before !== undefined) {
+    draft.counts.add(before.set, before.goal, -1)
+    setBeforeAside(draft, before)
+  }
+  draft.counts.add(set, goal, 1)
+  draft.chunks.put({ fileId, chunkId, version, goal, length, checksum, set })
+  draft.journal.push({ _tag: "Committed", fileId, chunkId, version, goal, length, checksum })
+  judgeOddAnew(draft, chunk)
+  if (holders.size < goal) draft.belowGoal.set({ fileId, chunkId }, true)
+}
+
+/** The copies of the version before become stale. */
+const setBeforeAside = (draft: Draft, before: ChunkRecord): void => {
+  const { version, length, checksum } = before
+  for (const slot of draft.sets.members(before.set)) {
+    if ((draft.slots.flags[slot]! & RETIRED) !== 0) continue
+    putOdd(draft, before, { slot, version, length, checksum, kind: "stale" })
+  }
+}
+
+/** Gives a reservation back; an unknown one is no error. */
+export const abandon = (draft: Draft, command: { readonly leaseId: number }): void => {
+  const lease = draft.leases.get(command.leaseId)
+  if (lease !== undefined) abandonLease(draft, lease)
+}

@@ -1,0 +1,73 @@
+/**
+ * Interned sets of slots: who holds the current version of a chunk.
+ *
+ * A slot is one registration of a device (`model.ts`). Set 0 is empty. The table only grows and a
+ * number never changes its meaning, so states that share it stay valid; adding a slot to a set and
+ * taking one out are remembered, so that each step of a report costs one lookup.
+ */
+import { assertThat } from "./assertion.ts"
+
+const SET_MAX = 2 ** 28 - 1
+
+/** The interner; shared by all states of one map. */
+export class ReplicaSets {
+  readonly #members: Array<ReadonlyArray<number>> = [[]]
+  readonly #with: Array<Map<number, number> | undefined> = [undefined]
+  readonly #without: Array<Map<number, number> | undefined> = [undefined]
+  readonly #numbers = new Map<string, number>([["", 0]])
+
+  /** The number of distinct sets. */
+  get size(): number {
+    return this.#members.length
+  }
+
+  /** The slots of a set, rising. */
+  members(set: number): ReadonlyArray<number> {
+    return this.#members[set]!
+  }
+
+  /** Whether a slot is in a set. */
+  has(set: number, slot: number): boolean {
+    return this.#members[set]!.includes(slot)
+  }
+
+  /** The set with a slot more. */
+  with(set: number, slot: number): number {
+    const known = this.#with[set]?.get(slot)
+    if (known !== undefined) return known
+    const members = this.#members[set]!
+    const next = members.includes(slot)
+      ? set
+      : this.#intern([...members, slot].sort((left, right) => left - right))
+    const steps = this.#with[set] ?? new Map<number, number>()
+    this.#with[set] = steps.set(slot, next)
+    return next
+  }
+
+  /** The set with a slot less. */
+  without(set: number, slot: number): number {
+    if (set === 0) return 0
+    const known = this.#without[set]?.get(slot)
+    if (known !== undefined) return known
+    const members = this.#members[set]!
+    const next = members.includes(slot)
+      ? this.#intern(members.filter((member) => member !== slot))
+      : set
+    const steps = this.#without[set] ?? new Map<number, number>()
+    this.#without[set] = steps.set(slot, next)
+    return next
+  }
+
+  #intern(members: ReadonlyArray<number>): number {
+    const name = members.join(",")
+    const known = this.#numbers.get(name)
+    if (known !== undefined) return known
+    const set = this.#members.length
+    assertThat(set <= SET_MAX, "there are more distinct replica sets than a row can name")
+    this.#members.push(members)
+    this.#with.push(undefined)
+    this.#without.push(undefined)
+    this.#numbers.set(name, set)
+    return set
+  }
+}

@@ -1,0 +1,27 @@
+/** What time alone brings about: silence, expiry, safe mode, and a slice of each pass. */
+import { expireVerifications } from "./bad-copies.ts"
+import { expireCopies } from "./copies.ts"
+import type { Draft } from "./draft.ts"
+import { settleFreed } from "./free.ts"
+import { expireLeases } from "./lease.ts"
+import { judgeSilence } from "./liveness.ts"
+import { planRepair } from "./repair.ts"
+import { judgeSafeMode } from "./safe-mode.ts"
+import { sweepChunks } from "./sweep.ts"
+import { sweepOdd, sweepUnknown } from "./sweep-odd.ts"
+
+const SETTLED_A_TICK = 1_000
+
+/** Lets time pass; called several times a second, never less often than `stallMs`. */
+export const tick = (draft: Draft): void => {
+  judgeSilence(draft)
+  expireLeases(draft)
+  judgeSafeMode(draft)
+  expireCopies(draft)
+  expireVerifications(draft)
+  draft.scalars.freedSweepAt = settleFreed(draft, draft.scalars.freedSweepAt, SETTLED_A_TICK)
+  sweepOdd(draft)
+  sweepUnknown(draft)
+  sweepChunks(draft)
+  planRepair(draft)
+}
