@@ -1,11 +1,30 @@
 /** Messaging, RecordSource, CheckpointStore and Lease on NATS and JetStream. */
+export { type Bucket, type BucketEntry, type BucketOptions, openBucket } from "./bucket.ts"
 export { NatsConnections } from "./connections.ts"
-export type { ManagedConnection } from "./managed-connection.ts"
-export { openConnection } from "./managed-connection.ts"
+export { withoutControlHeaders } from "./control-headers.ts"
+export { ensureStream, type StreamOptions } from "./ensure-stream.ts"
+export type { JetStreamFailure, JetStreamFailureKind } from "./jetstream-call.ts"
+export { type ManagedConnection, openConnection } from "./managed-connection.ts"
+export { makeNatsCheckpointStore, natsCheckpointStoreLayer } from "./nats-checkpoint-store.ts"
 export { NatsError } from "./nats-error.ts"
+export { makeNatsLease, natsLeaseLayer } from "./nats-lease.ts"
 export {
   makeNatsMessaging,
   natsMessagingLayer,
   type NatsMessagingOptions
 } from "./nats-messaging.ts"
 export type { NatsOptions, NatsTlsOptions } from "./nats-options.ts"
+export {
+  makeNatsRecordSource,
+  natsRecordSourceLayer,
+  type NatsRecordSourceOptions
+} from "./nats-record-source.ts"
+export {
+  makeRecordPublisher,
+  type OutgoingRecord,
+  type Published,
+  type PublisherOptions,
+  type RecordPublisher,
+  RecordPublishError
+} from "./record-publisher.ts"
+export type { NatsShard } from "./stream-facts.ts"

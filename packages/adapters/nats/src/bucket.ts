@@ -1,0 +1,155 @@
+/**
+ * A key-value bucket of JetStream used for compare-and-set.
+ *
+ * 1. A write names the revision that it replaces, and fails as `conflict` when that is not the
+ *    stored one. Revisions of a bucket strictly increase.
+ * 2. Reads are answered by the stream's leader, never by a follower that lags.
+ * 3. Keys never expire: a bucket whose configuration would drop some is refused.
+ * 4. A write whose answer is lost is looked up once; if it is there, it succeeded.
+ */
+import {
+  DiscardPolicy,
+  jetstream,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig
+} from "@nats-io/jetstream"
+import { type KV, type KvEntry, Kvm } from "@nats-io/kv"
+import { Effect, Option } from "effect"
+import { ensureConfigured, type WantedConfig } from "./ensure-stream.ts"
+import { callDeadlineMs, callJetStream, type JetStreamFailure } from "./jetstream-call.ts"
+import type { ManagedConnection } from "./managed-connection.ts"
+import { NatsError } from "./nats-error.ts"
+import { openManager } from "./open-manager.ts"
+
+/** Which bucket, and how it is made when there is none. */
+export interface BucketOptions {
+  /** Letters, digits, `-` and `_`. */
+  readonly bucket: string
+  readonly replicas?: number
+  /** The JetStream domain, where leaf nodes have several. */
+  readonly domain?: string
+}
+
+/** A value and the revision that the next write must name. */
+export interface BucketEntry {
+  readonly key: string
+  readonly value: Uint8Array
+  readonly revision: bigint
+}
+
+/** The operations on a bucket. */
+export interface Bucket {
+  readonly get: (key: string) => Effect.Effect<Option.Option<BucketEntry>, JetStreamFailure>
+  /** Writes over a revision, or the first value when it is none; answers the new revision. */
+  readonly put: (options: {
+    readonly key: string
+    readonly value: Uint8Array
+    readonly expected: Option.Option<bigint>
+  }) => Effect.Effect<bigint, JetStreamFailure>
+  /** The newest value of every key. */
+  readonly list: Effect.Effect<ReadonlyArray<BucketEntry>, JetStreamFailure>
+}
+
+/** What a bucket that exists must be like, whoever made it. */
+const required: ReadonlyArray<keyof StreamConfig> = ["storage", "retention", "discard", "max_age"]
+
+const configOf = (options: BucketOptions): WantedConfig => ({
+  name: `KV_${options.bucket}`,
+  subjects: [`$KV.${options.bucket}.>`],
+  retention: RetentionPolicy.Limits,
+  storage: StorageType.File,
+  discard: DiscardPolicy.New,
+  max_age: 0,
+  max_msgs_per_subject: 1,
+  num_replicas: options.replicas ?? 1,
+  deny_delete: true,
+  allow_rollup_hdrs: true,
+  allow_direct: true
+})
+
+/** Opens a bucket, and makes it first when there is none. */
+export const openBucket = Effect.fn("Nats.openBucket")(function* (
+  connection: ManagedConnection,
+  options: BucketOptions
+): Effect.fn.Return<Bucket, NatsError> {
+  if (!/^[A-Za-z0-9_-]{1,200}$/.test(options.bucket)) {
+    return yield* new NatsError({
+      code: "invalid",
+      message: `the bucket name "${options.bucket}" may have letters, digits, "-" and "_" only`
+    })
+  }
+  const manager = yield* openManager(connection, options.domain)
+  yield* ensureConfigured(connection, manager, configOf(options), required)
+  const store = yield* Effect.promise(() =>
+    new Kvm(
+      jetstream(connection.native, {
+        timeout: callDeadlineMs,
+        ...(options.domain === undefined ? {} : { domain: options.domain })
+      })
+    ).open(options.bucket, { allow_direct: false })
+  )
+  const get: Bucket["get"] = (key) =>
+    Effect.map(
+      callJetStream(connection, () => store.get(key)),
+      (entry) => (entry === null ? Option.none() : toEntry(entry))
+    )
+  return { get, put: (write) => put(connection, store, get, write), list: list(connection, store) }
+})
+
+const toEntry = (entry: KvEntry): Option.Option<BucketEntry> =>
+  entry.operation === "PUT"
+    ? Option.some({ key: entry.key, value: entry.value, revision: BigInt(entry.revision) })
+    : Option.none()
+
+const put = (
+  connection: ManagedConnection,
+  store: KV,
+  get: Bucket["get"],
+  write: Parameters<Bucket["put"]>[0]
+): ReturnType<Bucket["put"]> => {
+  const { key, value } = write
+  const previousSeq = Number(Option.getOrElse(write.expected, () => 0n))
+  const sent =
+    previousSeq === 0
+      ? callJetStream(connection, () => store.create(key, value))
+      : callJetStream(connection, () => store.put(key, value, { previousSeq }))
+  return sent.pipe(
+    Effect.map((revision) => BigInt(revision)),
+    Effect.catch((failure) =>
+      failure.kind === "unavailable"
+        ? Effect.flatMap(get(key), (found) =>
+            Option.isSome(found) &&
+            found.value.revision > BigInt(previousSeq) &&
+            isSame(found.value.value, value)
+              ? Effect.succeed(found.value.revision)
+              : Effect.fail(failure)
+          )
+        : Effect.fail(failure)
+    )
+  )
+}
+
+const isSame = (left: Uint8Array, right: Uint8Array): boolean =>
+  left.length === right.length && left.every((byte, index) => byte === right[index])
+
+const list = (
+  connection: ManagedConnection,
+  store: KV
+): Effect.Effect<ReadonlyArray<BucketEntry>, JetStreamFailure> => {
+  const late: JetStreamFailure = { kind: "unavailable", message: "the bucket was not read in time" }
+  return callJetStream(connection, () => readAll(store)).pipe(
+    Effect.timeoutOrElse({ duration: callDeadlineMs, orElse: () => Effect.fail(late) })
+  )
+}
+
+/** A key that is written meanwhile may come twice; its newest value counts. */
+const readAll = async (store: KV): Promise<ReadonlyArray<BucketEntry>> => {
+  const newest = new Map<string, BucketEntry>()
+  for await (const entry of await store.history()) {
+    const found = toEntry(entry)
+    if (Option.isSome(found)) newest.set(entry.key, found.value)
+    else newest.delete(entry.key)
+  }
+  return [...newest.values()]
+}
