@@ -7,7 +7,9 @@ import { filesMatching, readText, root, workspacePackages } from "./repository.t
 const packages = workspacePackages()
 const layerOfFolder = (folder: string): string => {
   if (folder === "packages/ports/suites") return "suite"
-  if (folder === "packages/client") return "client"
+  if (folder === "packages/client" || folder === "packages/process") {
+    return folder.slice("packages/".length)
+  }
   const [top = "", second = ""] = folder.split("/")
   if (top === "apps") return "app"
   if (top === "tools") return "tool"

@@ -1,0 +1,2 @@
+/** The command line, and the whole cluster in one process. */
+export {}

@@ -1,0 +1,14 @@
+/** What a Holdfast process needs around its service. */
+export {
+  clusterFlag,
+  dataFlag,
+  jsonFlag,
+  keyFileFlag,
+  type NatsAccess,
+  natsAccessFlags,
+  natsFlag,
+  natsOptionsOf
+} from "./cluster-flags.ts"
+export { createClusterKey, macWith, readClusterKey } from "./cluster-key.ts"
+export { CommandFailure, failure, sentenceOf, sentenceOfCause } from "./command-failure.ts"
+export { runProcess } from "./run-process.ts"
