@@ -74,16 +74,12 @@ export const natsOptionsOf = (options: {
   return {
     servers: options.servers.split(",").map((server) => server.trim()),
     name: options.name,
-    ...optionally("credentialsFile", access.natsCredentials),
-    ...optionally("user", access.natsUser),
+    ...(Option.isSome(access.natsCredentials)
+      ? { credentialsFile: access.natsCredentials.value }
+      : {}),
+    ...(Option.isSome(access.natsUser) ? { user: access.natsUser.value } : {}),
     ...(password === undefined ? {} : { password: Redacted.make(password) }),
     ...(token === undefined ? {} : { token: Redacted.make(token) }),
     ...(Option.isSome(access.natsCa) ? { tls: { caFile: access.natsCa.value } } : {})
   }
 }
-
-const optionally = <Name extends string>(
-  name: Name,
-  value: Option.Option<string>
-): { readonly [key in Name]?: string } | Record<never, never> =>
-  Option.isSome(value) ? { [name]: value.value } : {}
