@@ -20,3 +20,5 @@ export {
   type RecordSpoolContract,
   type SpoolStorage
 } from "./record-spool.ts"
+export { type ChunkDevicesContract, describeChunkDevicesContract } from "./chunk-devices.ts"
+export type { DeviceStorage } from "./devices.ts"
