@@ -1,2 +1,7 @@
-/** ChunkTransport over HTTP, and Messaging over loopback HTTP for a second terminal. */
-export {}
+/** ChunkTransport and ChunkEndpoint over HTTP, and Messaging over loopback HTTP for a second terminal. */
+export { layerChunkEndpoint } from "./chunk-endpoint.ts"
+export {
+  type ChunkTransportLimits,
+  layerChunkTransport,
+  layerChunkTransportWith
+} from "./chunk-transport.ts"
