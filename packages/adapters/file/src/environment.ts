@@ -1,0 +1,158 @@
+/**
+ * One LMDB environment in one directory, held by one process.
+ *
+ * 1. While it is open no other process opens it (`locked`).
+ * 2. It is the kind of store, and the cluster's, that was asked for, or it is refused unchanged.
+ * 3. Reads see every commit that was answered. Writes go through `commit` alone.
+ * 4. A data file that was cut short is filled up with zeros before it is read, so that a read of
+ *    what is missing is an error and not the end of the process.
+ */
+import { Effect, Result } from "effect"
+import type { Scope } from "effect"
+import { open } from "lmdb"
+import type { Database, RootDatabase } from "lmdb"
+import { existsSync, statfsSync, statSync, truncateSync } from "node:fs"
+import { join } from "node:path"
+import { holdDirectory } from "./directory-lock.ts"
+import { makeGroupCommit } from "./group-commit.ts"
+import type { GroupCommit } from "./group-commit.ts"
+import {
+  checkIdentity,
+  decodeIdentity,
+  encodeIdentity,
+  FORMAT_VERSION,
+  readIdentityFile,
+  writeIdentityFile
+} from "./store-identity.ts"
+import type { StoreIdentity } from "./store-identity.ts"
+import { refusalOf, StoreRefused } from "./store-refused.ts"
+
+/** Address space that is set aside for the file; it is not disk space. */
+const MAP_BYTES = 1_099_511_627_776
+/** Room on the disk that is kept free for what frees room. */
+const RESERVE_BYTES = 16_777_216
+const DATA_FILE = "data.mdb"
+
+/** Where a store is and what it should be. */
+export interface StoreOptions {
+  readonly directory: string
+  /** The cluster that the store belongs to; a store of another one is refused. */
+  readonly clusterId?: string
+  /** Bytes of the disk that stay free; 16 MiB if absent. */
+  readonly reserveBytes?: number
+  /** How many bytes the disk has free; asked of the file system if absent. */
+  readonly freeBytes?: () => number
+}
+
+/** A table: keys and values as bytes, keys in bytewise order, at most 1,978 bytes long. */
+export type Table = Database<Buffer, Buffer>
+
+/** An open environment. */
+export interface Environment extends Pick<GroupCommit, "commit"> {
+  readonly directory: string
+  readonly table: (name: string) => Table
+  /** Reads; what LMDB throws becomes a refusal. */
+  readonly read: <A>(read: () => A) => Effect.Effect<A, StoreRefused>
+}
+
+const openRoot = (directory: string): RootDatabase<Buffer, Buffer> =>
+  open<Buffer, Buffer>({
+    path: directory,
+    noSubdir: false,
+    encoding: "binary",
+    keyEncoding: "binary",
+    mapSize: MAP_BYTES,
+    maxDbs: 16,
+    // A commit returns after `fdatasync` of its pages and a synced write of its head.
+    overlappingSync: false
+  })
+
+const numberAt = (stats: object, name: string): number => {
+  const value: unknown = Reflect.get(stats, name)
+  return typeof value === "number" ? value : 0
+}
+
+const fillUpDataFile = (directory: string, root: RootDatabase<Buffer, Buffer>): void => {
+  const stats = root.getStats()
+  const bytes = (numberAt(stats, "lastPageNumber") + 1) * numberAt(stats, "pageSize")
+  const file = join(directory, DATA_FILE)
+  if (statSync(file).size < bytes) truncateSync(file, bytes)
+}
+
+const IDENTITY_KEY = Buffer.from("identity")
+
+/** Compares the identity in the data file with the one wanted, and writes it into a new store. */
+const settleIdentity = (
+  directory: string,
+  root: RootDatabase<Buffer, Buffer>,
+  wanted: StoreIdentity
+): Result.Result<void, StoreRefused> => {
+  const table = root.openDB({ name: "identity", encoding: "binary", keyEncoding: "binary" })
+  const stored: Buffer | undefined = table.get(IDENTITY_KEY)
+  const noted = readIdentityFile(directory)
+  const text = stored?.toString("utf8") ?? noted
+  if (text !== undefined) {
+    const checked = Result.flatMap(decodeIdentity(text, directory), (found) =>
+      checkIdentity(directory, found, wanted)
+    )
+    if (Result.isFailure(checked)) return checked
+  }
+  if (stored === undefined && noted !== undefined) {
+    const message = `${directory} has lost its data: its file is empty or another store's.`
+    return Result.fail(new StoreRefused({ code: "corrupt", message }))
+  }
+  if (stored === undefined) {
+    root.transactionSync(() => table.putSync(IDENTITY_KEY, Buffer.from(encodeIdentity(wanted))))
+  }
+  if (noted === undefined) writeIdentityFile(directory, wanted)
+  return Result.succeed(undefined)
+}
+
+/** Refuses a directory whose data file is gone, before LMDB would make a new one. */
+const refuseLostFile = (directory: string): void => {
+  if (readIdentityFile(directory) === undefined || existsSync(join(directory, DATA_FILE))) return
+  throw new StoreRefused({ code: "corrupt", message: `${directory} has lost its ${DATA_FILE}.` })
+}
+
+const attempt = <A>(doing: string, act: () => A): Effect.Effect<A, StoreRefused> =>
+  Effect.try({ try: act, catch: (cause) => refusalOf(cause, doing) })
+
+/** Opens, or makes, the store of a kind in a directory until the scope closes. */
+export const openEnvironment = Effect.fn("Environment.open")(function* (
+  options: StoreOptions & { readonly kind: string }
+): Effect.fn.Return<Environment, StoreRefused, Scope.Scope> {
+  const { clusterId = "", directory, kind, reserveBytes = RESERVE_BYTES } = options
+  const doing = `The ${kind} store in ${directory}`
+  yield* holdDirectory(directory)
+  const root = yield* Effect.acquireRelease(
+    attempt(doing, () => {
+      refuseLostFile(directory)
+      return openRoot(directory)
+    }),
+    (opened) => Effect.promise(() => opened.close())
+  )
+  yield* attempt(doing, () => fillUpDataFile(directory, root))
+  const wanted = { formatVersion: FORMAT_VERSION, kind, clusterId }
+  yield* Effect.flatMap(
+    attempt(doing, () => settleIdentity(directory, root, wanted)),
+    Effect.fromResult
+  )
+  const freeBytes =
+    options.freeBytes ??
+    (() => {
+      const { bavail, bsize } = statfsSync(directory)
+      return bavail * bsize
+    })
+  const writer = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      makeGroupCommit({ root, doing, roomBytes: () => freeBytes() - reserveBytes })
+    ),
+    ({ close }) => close
+  )
+  return {
+    directory,
+    commit: writer.commit,
+    table: (name) => root.openDB({ name, encoding: "binary", keyEncoding: "binary" }),
+    read: (read) => attempt(doing, read)
+  }
+})
