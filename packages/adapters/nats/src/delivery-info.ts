@@ -22,46 +22,56 @@ export interface DeliveryInfo {
 const dot = 46
 const zero = 48
 const nanosPerSecond = 1_000_000_000n
+const nanoDigits = 9
 const shortTokens = 9
 const longTokens = 11
 
-/** A delivery to fill, and the whole second of the last one, whose bigint is kept. */
+/**
+ * Makes a reader for the deliveries of one consumer: what precedes the numbers is the same in all
+ * of them, so it is located once; the whole second of the last timestamp is kept as a bigint.
+ */
 export const makeDeliveryReader = () => {
   const info: DeliveryInfo = { position: 0, order: 0, timestamp: 0n, pending: 0 }
-  const dots = new Int32Array(16)
+  let numbersAt = -1
+  let at = 0
   let second = -1
   let secondNanos = 0n
 
-  /** Reads a reply subject; undefined when it is not one of a delivery. */
-  const read = (reply: Uint8Array): DeliveryInfo | undefined => {
-    if (reply.length < 8 || reply[0] !== 36 || reply[4] !== 65) return undefined
-    let count = 0
-    for (let at = 0; at < reply.length && count < dots.length; at += 1) {
-      if (reply[at] === dot) dots[count++] = at
+  const nextNumber = (reply: Uint8Array, end: number): number => {
+    let value = 0
+    while (at < end) {
+      const digit = (reply[at++] ?? dot) - zero
+      if (digit < 0) break
+      value = value * 10 + digit
     }
-    const tokens = count + 1
-    if (tokens !== shortTokens && tokens < longTokens) return undefined
-    const deliveries = tokens === shortTokens ? 4 : 6
-    const numberAt = (token: number): number =>
-      digits(reply, (dots[token - 1] ?? 0) + 1, token < count ? (dots[token] ?? 0) : reply.length)
-    info.position = numberAt(deliveries + 1)
-    info.order = numberAt(deliveries + 2)
-    info.pending = numberAt(deliveries + 4)
-    const start = (dots[deliveries + 2] ?? 0) + 1
-    const end = dots[deliveries + 3] ?? reply.length
-    const seconds = digits(reply, start, end - 9)
+    return value
+  }
+
+  /** Reads a reply subject; undefined when it is not one of a delivery. */
+  return (reply: Uint8Array): DeliveryInfo | undefined => {
+    if (numbersAt === -1) numbersAt = locateNumbers(reply)
+    if (numbersAt === -1 || reply[numbersAt - 1] !== dot) return undefined
+    const end = reply.length
+    at = numbersAt
+    nextNumber(reply, end)
+    info.position = nextNumber(reply, end)
+    info.order = nextNumber(reply, end)
+    const seconds = nextNumber(reply, reply.indexOf(dot, at) - nanoDigits)
     if (seconds !== second) {
       second = seconds
       secondNanos = BigInt(seconds) * nanosPerSecond
     }
-    info.timestamp = secondNanos + BigInt(digits(reply, Math.max(start, end - 9), end))
+    info.timestamp = secondNanos + BigInt(nextNumber(reply, end))
+    info.pending = nextNumber(reply, end)
     return info
   }
-  return read
 }
 
-const digits = (bytes: Uint8Array, start: number, end: number): number => {
-  let value = 0
-  for (let at = start; at < end; at += 1) value = value * 10 + ((bytes[at] ?? zero) - zero)
-  return value
+/** Where the count of deliveries begins, or -1 when the subject is not one of a delivery. */
+const locateNumbers = (reply: Uint8Array): number => {
+  const tokens = new TextDecoder().decode(reply).split(".")
+  const isDelivery = tokens[0] === "$JS" && tokens[1] === "ACK"
+  if (!isDelivery || (tokens.length !== shortTokens && tokens.length < longTokens)) return -1
+  const before = tokens.slice(0, tokens.length === shortTokens ? 4 : 6).join(".")
+  return new TextEncoder().encode(before).length + 1
 }

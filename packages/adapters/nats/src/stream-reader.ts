@@ -66,6 +66,7 @@ interface Reader extends ReaderOptions {
   readonly buffer: ReturnType<typeof makeRecordBuffer>
   readonly waiters: Set<() => void>
   session: PullSession | undefined
+  isWaking: boolean
   /** Records that the current session brought. */
   brought: number
   /** Why nothing more will come, or not now. */
@@ -86,6 +87,7 @@ export const openStreamReader = Effect.fnUntraced(function* (
     buffer: makeRecordBuffer(),
     waiters: new Set(),
     session: undefined,
+    isWaking: false,
     brought: 0,
     failure: undefined
   }
@@ -126,11 +128,16 @@ const awaitArrival = (reader: Reader, wait: Duration.Input): Effect.Effect<void>
     return Effect.sync(() => reader.waiters.delete(waiter))
   }).pipe(Effect.timeoutOption(wait), Effect.asVoid)
 
+/** Wakes the callers once what came with this turn of the event loop is all in the buffer. */
 const wake = (reader: Reader): void => {
-  if (reader.waiters.size === 0) return
-  const waiters = [...reader.waiters]
-  reader.waiters.clear()
-  for (const waiter of waiters) waiter()
+  if (reader.waiters.size === 0 || reader.isWaking) return
+  reader.isWaking = true
+  setImmediate(() => {
+    reader.isWaking = false
+    const waiters = [...reader.waiters]
+    reader.waiters.clear()
+    for (const waiter of waiters) waiter()
+  })
 }
 
 /** Session after session until one fails in a way that will not pass. */
