@@ -37,6 +37,10 @@ export interface Links {
   readonly unblockAll: () => void
   readonly stall: (node: string) => void
   readonly resume: (node: string) => void
+  /** Whether anything passes this way now. */
+  readonly isOpen: (from: string, to: string) => boolean
+  /** How long something that is not a message takes this way, in milliseconds. */
+  readonly drawDelay: (from: string, to: string) => number
 }
 
 /** What links need of their network. */
@@ -85,7 +89,8 @@ export const makeLinks = (options: LinksOptions): Links => {
     linkFaults.get(linkName(null, null)) ??
     faultlessLink
 
-  const isBlocked = (transit: Transit): boolean => blocked.has(linkName(transit.from, transit.to))
+  const isBlocked = ({ from, to }: { readonly from: string; readonly to: string }): boolean =>
+    blocked.has(linkName(from, to))
 
   /** Keeps a step for a stalled node's return; answers whether it did, or lost the message. */
   const heldFor = (node: string, transit: Transit, step: () => void): boolean => {
@@ -124,11 +129,14 @@ export const makeLinks = (options: LinksOptions): Links => {
     options.wakeAfter(millis, () => awaitDue(due))
   }
 
-  const dueTime = (transit: Transit, faults: LinkFaults, now: bigint): bigint => {
-    const [shortest, longest] = faults.delayMillis
+  const drawDelay = ({ delayMillis: [shortest, longest] }: LinkFaults): number => {
     const spread = longest - shortest + 1
     const drawn = spread <= 1 ? 0 : Math.floor(options.random.nextDoubleUnsafe() * spread)
-    const due = now + BigInt(shortest + drawn) * nanosPerMilli
+    return shortest + drawn
+  }
+
+  const dueTime = (transit: Transit, faults: LinkFaults, now: bigint): bigint => {
+    const due = now + BigInt(drawDelay(faults)) * nanosPerMilli
     if (chance(faults.reorder)) return due
     const name = linkName(transit.from, transit.to)
     const latest = latestDue.get(name) ?? 0n
@@ -183,6 +191,8 @@ export const makeLinks = (options: LinksOptions): Links => {
       const held = stalled.get(node) ?? []
       stalled.delete(node)
       for (const step of held) step()
-    }
+    },
+    isOpen: (from, to) => !isBlocked({ from, to }) && !stalled.has(from) && !stalled.has(to),
+    drawDelay: (from, to) => drawDelay(faultsOf(from, to))
   }
 }

@@ -40,6 +40,8 @@ export interface MemoryNetwork {
   readonly follow: (plan: FaultPlan) => Effect.Effect<void>
   /** The newest events, oldest first. */
   readonly events: Effect.Effect<ReadonlyArray<NetworkEvent>>
+  /** What other adapters of this package build on: nodes, links, faults. */
+  readonly internals: Network
   /** How often each kind of event happened. */
   readonly counters: Effect.Effect<NetworkCounters>
 }
@@ -82,6 +84,7 @@ const make = Effect.fnUntraced(function* (options: MemoryNetworkOptions = {}) {
   const apply = (fault: NetworkFault) => Effect.sync(() => applyFault(network, fault))
   const memoryNetwork: MemoryNetwork = {
     endpoint: (name) => makeEndpoint(network, network.node(name)),
+    internals: network,
     apply,
     follow: (plan) =>
       Effect.forEach(

@@ -26,8 +26,13 @@ export const chunk = (fileId: number, chunkId = 0, version = 1): ChunkName => ({
 })
 
 /** Bytes without a period of a power of two, so that a misplaced block shows. */
-export const patterned = (length: number, seed = 1): Uint8Array =>
-  Uint8Array.from({ length }, (_, index) => (index * 31 + (index >>> 8) * 7 + seed) % 251)
+export const patterned = (length: number, seed = 1): Uint8Array => {
+  const bytes = new Uint8Array(length)
+  for (let index = 0; index < length; index += 1) {
+    bytes[index] = (index * 31 + (index >>> 8) * 7 + seed) % 251
+  }
+  return bytes
+}
 
 /** The port of a storage. */
 export const devicesOf = (storage: DeviceStorage) =>

@@ -22,3 +22,4 @@ export {
 } from "./record-spool.ts"
 export { type ChunkDevicesContract, describeChunkDevicesContract } from "./chunk-devices.ts"
 export type { DeviceStorage } from "./devices.ts"
+export { type ChunkTransportContract, describeChunkTransportContract } from "./chunk-transport.ts"
