@@ -1,2 +1,50 @@
-/** The library that a program uses: archives, search, read, put and get. */
-export {}
+/** The library that a program uses: archives, search, read, verify, chunks. */
+export {
+  type AddArchiveOptions,
+  type AdminError,
+  type ArchiveAdmin,
+  type ArchiveTotals
+} from "./archive-admin.ts"
+export { ArchiveClient, clientLayer } from "./archive-client.ts"
+export type { ArchivedRecord, ReadOptions, RecordBatch } from "./archive-reader.ts"
+export type { SearchError, SearchOptions } from "./archive-search.ts"
+export type { Finding, VerifyError, VerifyOptions, VerifyReport } from "./archive-verify.ts"
+export { type Bounds, CatalogueClient, type FoundEntry } from "./catalogue-client.ts"
+export {
+  ChunkClient,
+  type ReadChunkOptions,
+  type WriteChunkOptions,
+  type WrittenChunk
+} from "./chunk-client.ts"
+export {
+  ArchiveNotFound,
+  CallFailed,
+  type CatalogueError,
+  CatalogueIncomplete,
+  CatalogueRefused,
+  ChunkUnreadable,
+  ChunkUnwritten,
+  type HolderFailure,
+  InvalidRequest,
+  type ReadError,
+  SegmentUnreadable
+} from "./errors.ts"
+export {
+  type Allocation,
+  type AllocationRequest,
+  type ListedChunk,
+  MetadataClient,
+  type Publication
+} from "./metadata-client.ts"
+export {
+  type FoundRecord,
+  type IndexCursor,
+  type IndexPage,
+  type IndexRange,
+  PeerClient,
+  type WriteConcern
+} from "./peer-client.ts"
+export { cataloguePlatform, crc32, segmentReading, segmentWriting } from "./platform.ts"
+export { ownerAttributes, ownerOf, segmentEntryOf, type SegmentOwner } from "./segment-draft.ts"
+export { type ServiceCallOptions } from "./service-call.ts"
+export { ClientConfig, type ClientSettings, clientSettingsDefault } from "./settings.ts"

@@ -35,6 +35,8 @@ export type Compression = typeof Compression.Type
 
 /** What becomes of a record that cannot be archived. */
 export const OnError = Schema.Literals(["halt", "dead-letter", "skip"])
+/** What becomes of a record that cannot be archived. */
+export type OnError = typeof OnError.Type
 
 /** What can be changed while the archive lives. */
 export const ArchiveSettings = Schema.Struct({

@@ -5,6 +5,8 @@ import { SegmentChunk, SegmentEntry } from "./segment-entry.ts"
 
 /** Why a segment goes: its time is over, others cover it wholly, or its archive was removed. */
 export const ExpiryReason = Schema.Literals(["retention", "covered", "removed"])
+/** Why a segment goes. */
+export type ExpiryReason = typeof ExpiryReason.Type
 
 /** What can happen. The first three are for segments, the others for archives. */
 export const CatalogueEvent = Schema.TaggedUnion({
