@@ -6,6 +6,12 @@ export { ensureStream, type StreamOptions } from "./ensure-stream.ts"
 export type { JetStreamFailure, JetStreamFailureKind } from "./jetstream-call.ts"
 export { type ManagedConnection, openConnection } from "./managed-connection.ts"
 export { makeNatsCheckpointStore, natsCheckpointStoreLayer } from "./nats-checkpoint-store.ts"
+export {
+  type MicroEndpoint,
+  microService,
+  type MicroServiceOptions,
+  type MicroStats
+} from "./micro-service.ts"
 export { NatsError } from "./nats-error.ts"
 export { makeNatsLease, natsLeaseLayer } from "./nats-lease.ts"
 export {
