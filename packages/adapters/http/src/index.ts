@@ -5,3 +5,5 @@ export {
   layerChunkTransport,
   layerChunkTransportWith
 } from "./chunk-transport.ts"
+export { layerLoopbackMessaging } from "./loopback-client.ts"
+export { type LoopbackServerOptions, serveLoopback } from "./loopback-server.ts"
