@@ -66,6 +66,8 @@ export interface Counters {
   readonly admitted: number
   /** Entries that finished, however. */
   readonly finished: number
+  /** Parts that were reported as done. */
+  readonly partsFinished: number
   /** Entries that the restored map finished. */
   readonly restored: number
   /** Arrivals of records already in flight or finished. */
@@ -87,6 +89,7 @@ export interface Counters {
 export const noCounts = (): { -readonly [Name in keyof Counters]: number } => ({
   admitted: 0,
   finished: 0,
+  partsFinished: 0,
   restored: 0,
   repeatedArrivals: 0,
   repeatedReports: 0,

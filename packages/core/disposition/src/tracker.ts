@@ -139,6 +139,7 @@ export class Tracker {
     if (this.window.totals[slot] === totalUnknown) this.split(slot, part.total)
     if (!this.window.markPart(slot, part.index)) return this.repeated()
     this.items -= 1
+    this.counts.partsFinished += 1
     if (this.window.remaining[slot] === 0) return this.finish(ordinal, slot)
     if (this.failures.size !== 0) this.forgetFailure(ordinal, part.index)
     return "Counted"
@@ -195,6 +196,14 @@ export class Tracker {
   find(position: bigint): Ordinal | undefined {
     const ordinal = this.window.find(position)
     return ordinal < 0 ? undefined : asOrdinal(ordinal)
+  }
+
+  /** The finished parts of an unfinished record; none while its total is unknown. */
+  finishedParts(ordinal: Ordinal): PartSetView | undefined {
+    const { head, next } = this.window
+    return ordinal >= head && ordinal < next
+      ? this.window.partsOf(ordinal & this.window.mask)
+      : undefined
   }
 
   /** The unfinished records, oldest first, at most `limit`. O(span) at worst. */

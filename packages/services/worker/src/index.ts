@@ -1,4 +1,5 @@
 /** The worker: leases, shard readers, disposition tracking and checkpoints around a pipeline. */
+export { parseWorkerConfig, WorkerConfig, WorkerConfigError } from "./config.ts"
 export {
   type Disposition,
   type FinishedStretch,
@@ -11,3 +12,4 @@ export {
   type Resume,
   type ShardPipeline
 } from "./pipeline.ts"
+export { Worker } from "./worker.ts"

@@ -1,0 +1,117 @@
+/**
+ * Writes checkpoints: by compare-and-set, under the lease's epoch, never backwards.
+ *
+ *     requested ──▶ saved ──▶ confirmed, acknowledged to the source
+ *                     ├─────▶ conflict, and not our own write ──▶ fenced
+ *                     └─────▶ no answer ──▶ again at the next interval
+ *
+ * 1. One write of a shard is under way at a time.
+ * 2. Nothing is written once the run is fenced.
+ * 3. A write whose answer was lost is recognised by its owner and epoch, and is no conflict.
+ */
+import { checkpoint, encodeMap } from "@holdfast/disposition"
+import {
+  type Checkpoint,
+  type CheckpointConflict,
+  CheckpointStore,
+  CheckpointStoreError
+} from "@holdfast/records"
+import { Duration, Effect, Option, Semaphore } from "effect"
+import type { ShardRun } from "./shard-run.ts"
+
+/** Saves a run's progress when it has changed; fails only through the run. */
+export const makeSave = (run: ShardRun) =>
+  Effect.gen(function* () {
+    const store = yield* CheckpointStore
+    const gate = yield* Semaphore.make(1)
+    const saved = { finished: 0, mapBytesMax: run.options.config.mapBytesMax }
+    const save = Effect.suspend(() => {
+      const finished = progressOf(run)
+      if (run.tracker.isFenced || finished === saved.finished) return Effect.void
+      return saveNow(run, store, saved.mapBytesMax).pipe(
+        Effect.tap(() => Effect.sync(() => (saved.finished = finished))),
+        Effect.catchTag("CheckpointConflict", (conflict) => resolve(run, store, conflict)),
+        Effect.catchTag("CheckpointStoreError", (error) => {
+          if (error.code === "too-large") saved.mapBytesMax = Math.ceil(saved.mapBytesMax / 2)
+          run.counters.checkpointsFailed += 1
+          return Effect.logWarning(`no checkpoint of ${run.options.shard}: ${error.message}`)
+        })
+      )
+    })
+    return gate.withPermits(1)(save)
+  })
+
+/** Rises whenever a checkpoint would say more: parts count too. */
+const progressOf = ({ tracker }: ShardRun): number =>
+  tracker.counters.finished + tracker.counters.partsFinished
+
+const saveNow = Effect.fnUntraced(function* (
+  run: ShardRun,
+  store: CheckpointStore["Service"],
+  mapBytesMax: number
+): Effect.fn.Return<void, CheckpointConflict | CheckpointStoreError> {
+  const { config, epoch, shard } = run.options
+  const { map, position } = checkpoint(run.tracker)
+  const { bytes } = encodeMap(map, mapBytesMax)
+  run.counters.checkpointsRequested += 1
+  run.revision = yield* store
+    .save({
+      shard,
+      checkpoint: {
+        position: Option.fromUndefinedOr(position),
+        completionMap: bytes,
+        epoch,
+        owner: config.worker
+      },
+      expected: Option.some(run.revision)
+    })
+    .pipe(withDeadline(run))
+  run.counters.checkpointsConfirmed += 1
+  const before = run.checkpointed
+  run.checkpointed = position
+  if (position !== undefined && position !== before) yield* acknowledge(run, position)
+})
+
+const withDeadline = (run: ShardRun) =>
+  Effect.timeoutOrElse({
+    duration: Duration.millis(run.options.config.callDeadlineMs),
+    orElse: () =>
+      Effect.fail(
+        new CheckpointStoreError({
+          code: "unavailable",
+          shard: run.options.shard,
+          message: "the checkpoint store did not answer in time"
+        })
+      )
+  })
+
+/** Lets the source forget; that it could not be told harms nothing. */
+const acknowledge = Effect.fnUntraced(function* (run: ShardRun, position: bigint) {
+  const { reader } = run
+  if (reader === undefined) return
+  yield* reader.acknowledge(position).pipe(
+    Effect.timeoutOption(Duration.millis(run.options.config.callDeadlineMs)),
+    Effect.catch((error) =>
+      Effect.logDebug(`position ${position} was not acknowledged: ${error.message}`)
+    )
+  )
+})
+
+const resolve = Effect.fnUntraced(function* (
+  run: ShardRun,
+  store: CheckpointStore["Service"],
+  conflict: CheckpointConflict
+): Effect.fn.Return<void, CheckpointStoreError> {
+  const { config, epoch, shard } = run.options
+  const stored = Option.getOrUndefined(yield* store.load(shard).pipe(withDeadline(run)))
+  if (stored !== undefined && isOwn(stored.checkpoint, config.worker, epoch)) {
+    run.revision = stored.revision
+    run.checkpointed = Option.getOrUndefined(stored.checkpoint.position)
+    return
+  }
+  run.finish({ _tag: "Fenced", reason: `the checkpoint has another writer: ${conflict.message}` })
+})
+
+/** Whether a stored checkpoint was written by this worker under this epoch. */
+export const isOwn = (checkpoint: Checkpoint, worker: string, epoch: number): boolean =>
+  checkpoint.owner === worker && checkpoint.epoch === epoch

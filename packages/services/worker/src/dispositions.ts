@@ -1,0 +1,126 @@
+/**
+ * Takes dispositions from a pipeline into the tracker, and carries the error policy's decision out.
+ *
+ * It is synchronous and total: a pipeline may report from anywhere, at any rate, after the end too.
+ */
+import { decide, type Failure, type Ordinal, type Outcome } from "@holdfast/disposition"
+import type { Disposition } from "./pipeline.ts"
+import type { ShardRun } from "./shard-run.ts"
+
+/** The report function of a run. */
+export const makeReport =
+  (run: ShardRun) =>
+  (dispositions: ReadonlyArray<Disposition>): void => {
+    for (const disposition of dispositions) apply(run, disposition)
+    run.progress()
+  }
+
+const apply = (run: ShardRun, disposition: Disposition): void => {
+  const { tracker } = run
+  const { epoch } = run.options
+  switch (disposition._tag) {
+    case "Done":
+      for (const ordinal of disposition.ordinals) {
+        settle(run, ordinal, tracker.complete(ordinal, epoch))
+      }
+      return
+    case "Split":
+      settle(
+        run,
+        disposition.ordinal,
+        tracker.expect(disposition.ordinal, epoch, disposition.total)
+      )
+      return
+    case "PartsDone": {
+      const { indexes, ordinal, total } = disposition
+      for (const index of indexes) {
+        settle(run, ordinal, tracker.completePart(ordinal, epoch, { index, total }))
+      }
+      return
+    }
+    case "Failed":
+      applyFailure(run, disposition)
+  }
+}
+
+const settle = (run: ShardRun, ordinal: Ordinal, outcome: Outcome): void => {
+  switch (outcome) {
+    case "Finished":
+      run.finished += 1
+      run.held.delete(ordinal)
+      run.retries.remove(ordinal)
+      return
+    case "Counted":
+    case "Repeated":
+    case "Stale":
+      return
+    case "Unknown":
+      run.halt(`the pipeline reported record ${ordinal}, which it was never given`)
+      return
+    case "PartsExpected":
+    case "TotalMismatch":
+    case "PartOutOfRange":
+    case "TooManyParts":
+      carryOut(
+        run,
+        { ordinal, reason: `a wrong report (${outcome})`, parts: undefined },
+        {
+          attempt: 1,
+          kind: "protocol"
+        }
+      )
+  }
+}
+
+const applyFailure = (
+  run: ShardRun,
+  { fatal, ordinal, part, reason }: Extract<Disposition, { readonly _tag: "Failed" }>
+): void => {
+  const result = run.tracker.fail(ordinal, run.options.epoch, part)
+  switch (result._tag) {
+    case "Ignored":
+      settle(run, ordinal, result.outcome)
+      return
+    case "Failing":
+      carryOut(
+        run,
+        { ordinal, reason, parts: part === undefined ? undefined : [part.index] },
+        {
+          attempt: result.attempt,
+          kind: fatal === true ? "fatal" : "item"
+        }
+      )
+  }
+}
+
+interface Item {
+  readonly ordinal: Ordinal
+  readonly reason: string
+  readonly parts: ReadonlyArray<number> | undefined
+}
+
+const carryOut = (run: ShardRun, { ordinal, parts, reason }: Item, failure: Failure): void => {
+  const decision = decide(run.options.config.errorPolicy, failure)
+  switch (decision._tag) {
+    case "Retry": {
+      if (run.haltReason !== undefined) return
+      const dueAt = run.now() + decision.delayMs
+      run.retries.add({ ordinal, dueAt, attempt: failure.attempt + 1, parts })
+      return
+    }
+    case "Skip":
+      settle(run, ordinal, run.tracker.settle(ordinal, run.options.epoch, "skipped"))
+      return
+    case "Halt":
+      run.halt(`${describe(run, ordinal)} failed: ${reason}`)
+      return
+    case "DeadLetter":
+      // Laying a record aside unseen would lose it; without a place to put it the shard halts.
+      run.halt(`${describe(run, ordinal)} failed, and there is no dead letter stream: ${reason}`)
+  }
+}
+
+const describe = (run: ShardRun, ordinal: Ordinal): string => {
+  const record = run.held.get(ordinal)
+  return record === undefined ? `record ${ordinal}` : `position ${record.position}`
+}

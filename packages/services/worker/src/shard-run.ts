@@ -1,0 +1,151 @@
+/**
+ * The state of one shard from the moment it is opened until it ends: a tracker, the records in
+ * flight, and what the loops around them share. The loops hold the effects; nothing here waits.
+ *
+ *     running ──halt──▶ halted          intake and retries stop; what is in flight may finish
+ *        └──────────────┴──end──▶ ended: drained, fenced or failed
+ */
+import type { Ordinal, Tracker } from "@holdfast/disposition"
+import type { ShardReader, SourceRecord } from "@holdfast/records"
+import type { Clock } from "effect"
+import type { WorkerConfig } from "./config.ts"
+import { monotonicMs } from "./monotonic.ts"
+import { RetryQueue } from "./retry-queue.ts"
+import { Signal } from "./signal.ts"
+
+/** How a run ends. */
+export type RunEnd =
+  /** Everything was let go; `stuck` names what did not finish in time. */
+  | { readonly _tag: "Drained"; readonly stuck: ReadonlyArray<string> }
+  /** The shard belongs to somebody else: nothing may be written. */
+  | { readonly _tag: "Fenced"; readonly reason: string }
+  /** It is to be opened again later. */
+  | { readonly _tag: "Failed"; readonly reason: string; readonly distrustsMap: boolean }
+
+/** What a run counts beside its tracker. */
+export interface RunCounters {
+  checkpointsRequested: number
+  checkpointsConfirmed: number
+  checkpointsFailed: number
+  retries: number
+  sourceGaps: number
+  sourceErrors: number
+  heartbeats: number
+  slowHeartbeats: number
+  flushes: number
+  stalls: number
+}
+
+/** What does not change during a run. */
+export interface RunOptions {
+  readonly shard: string
+  readonly stream: string
+  readonly epoch: number
+  readonly config: WorkerConfig
+  readonly clock: Clock.Clock
+  readonly tracker: Tracker
+  /** The revision under which the checkpoint was last written. */
+  readonly revision: bigint
+}
+
+/** One shard while it is open; see the module comment. */
+export class ShardRun {
+  readonly options: RunOptions
+  readonly tracker: Tracker
+  readonly signal = new Signal()
+  readonly retries = new RetryQueue()
+  /** The records in flight, for further attempts; bounded by the tracker's limits. */
+  readonly held = new Map<Ordinal, SourceRecord>()
+  readonly counters: RunCounters = { ...noCounters }
+  revision: bigint
+  /** The reader that is open now, to acknowledge to. */
+  reader: ShardReader | undefined
+  /** What the checkpoint in the store says. */
+  checkpointed: bigint | undefined
+  /** The newest position that the source is known to hold. */
+  newestInSource: bigint | undefined
+  isIntakeStopped = false
+  isEnded = false
+  haltReason: string | undefined
+  stallReason: string | undefined
+  end: RunEnd | undefined
+  /** Rises with every record that finishes: whoever waits for room waits for this. */
+  finished = 0
+  /** When something last moved. */
+  progressAt: number
+
+  constructor(options: RunOptions) {
+    this.options = options
+    this.tracker = options.tracker
+    this.revision = options.revision
+    this.checkpointed = options.tracker.lowWatermark
+    this.progressAt = this.now()
+  }
+
+  /** Milliseconds on the monotonic clock. */
+  now(): number {
+    return monotonicMs(this.options.clock)
+  }
+
+  /** Stops taking records in; what is in flight goes on. */
+  stopIntake(): void {
+    this.isIntakeStopped = true
+    this.signal.notify()
+  }
+
+  /** Halts this shard alone: no intake, no retries; the first reason is the one that is kept. */
+  halt(reason: string): void {
+    this.haltReason ??= reason
+    this.retries.clear()
+    this.stopIntake()
+  }
+
+  /** Ends the run; the first end counts, but that being fenced overrides any other. */
+  finish(end: RunEnd): void {
+    if (this.end === undefined || end._tag === "Fenced") this.end = end
+    if (end._tag === "Fenced") this.tracker.fence()
+    this.stopIntake()
+  }
+
+  /** Ends the run to be opened again later. */
+  fail(reason: string): void {
+    this.finish({ _tag: "Failed", reason, distrustsMap: false })
+  }
+
+  /** Notes that something moved, and wakes who waits for it. */
+  progress(): void {
+    this.progressAt = this.now()
+    this.stallReason = undefined
+    this.signal.notify()
+  }
+
+  /** Whether nothing is in flight that can still finish by itself. */
+  get isSettled(): boolean {
+    const { failing, records } = this.tracker.standing
+    return records === 0 || (this.haltReason !== undefined && records === failing)
+  }
+
+  /** The oldest unfinished records in words. */
+  stuck(limit: number): ReadonlyArray<string> {
+    const now = this.now()
+    return this.tracker.unfinished(limit).map(({ failedAttempts, parts, position, seenAt }) => {
+      const missing =
+        parts === undefined ? "" : `, ${parts.missing} of ${parts.total} parts missing`
+      const failed = failedAttempts === 0 ? "" : `, ${failedAttempts} attempts failed`
+      return `position ${position}, ${Math.round(now - seenAt)} ms old${missing}${failed}`
+    })
+  }
+}
+
+const noCounters: RunCounters = {
+  checkpointsRequested: 0,
+  checkpointsConfirmed: 0,
+  checkpointsFailed: 0,
+  retries: 0,
+  sourceGaps: 0,
+  sourceErrors: 0,
+  heartbeats: 0,
+  slowHeartbeats: 0,
+  flushes: 0,
+  stalls: 0
+}
