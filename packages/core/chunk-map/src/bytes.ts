@@ -12,17 +12,20 @@ export class ByteWriter {
 
   /** Writes one byte. */
   uint8(value: number): void {
-    this.#view.setUint8(this.#room(1), value)
+    const offset = this.#room(1)
+    this.#view.setUint8(offset, value)
   }
 
   /** Writes an unsigned number of 32 bits. */
   uint32(value: number): void {
-    this.#view.setUint32(this.#room(4), value)
+    const offset = this.#room(4)
+    this.#view.setUint32(offset, value)
   }
 
   /** Writes a number of up to 53 bits, or a fraction. */
   float64(value: number): void {
-    this.#view.setFloat64(this.#room(8), value)
+    const offset = this.#room(8)
+    this.#view.setFloat64(offset, value)
   }
 
   /** Writes an ASCII text of at most 255 characters. */

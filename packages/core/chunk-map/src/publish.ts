@@ -4,7 +4,8 @@
  * 1. The replica set of the new version is exactly the devices whose receipts count.
  * 2. Copies of the version before become stale; they are deleted only when enough copies of the new
  *    one are assured (`sweep-odd.ts`).
- * 3. A version that is committed already is answered again, whatever the request id.
+ * 3. A version that is committed already is answered again, whatever the request id; its receipts
+ *    add no holder, because what they prove may be gone since.
  * 4. The record is in the journal before the answer leaves.
  */
 import * as Result from "effect/Result"
@@ -138,10 +139,12 @@ const answerAgain = (
       `chunk ${chunk.fileId}/${chunk.chunkId} is committed at version ${record.version}`
     )
   }
-  const devices = command.receipts.map((receipt) => ({
-    deviceId: receipt.deviceId,
-    status: judgeReceipt(draft, chunk, receipt)
-  }))
+  const devices = command.receipts.map((receipt) => {
+    const status = judgeReceipt(draft, chunk, receipt)
+    const slot = draft.devices.get(receipt.deviceId)?.slot ?? -1
+    const counts = status !== "counted" || draft.sets.has(record.set, slot)
+    return { deviceId: receipt.deviceId, status: counts ? status : "bad-receipt" }
+  })
   return Result.succeed({ copies: draft.sets.members(record.set).length, devices })
 }
 

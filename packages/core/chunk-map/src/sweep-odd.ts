@@ -4,7 +4,7 @@
  * | copy | it is deleted when |
  * |---|---|
  * | stale | as many copies of the committed version are assured as the cluster can hold of the goal |
- * | corrupt | another copy is assured |
+ * | corrupt | as many copies are assured as the devices without a corrupt one can hold of the goal |
  * | future | never by itself |
  * | unknown | its quarantine is over, every known device has reported, no copy is of the future |
  */
@@ -48,10 +48,14 @@ const attend = (
     (copy) => copy.kind === "uncommitted" && draft.leases.get(copy.version) === undefined
   )
   if (record === undefined || orphaned) judgeOddAnew(draft, key)
+  const corrupt = copies.filter((copy) => copy.kind === "corrupt").length
   for (const copy of copies) {
     if ((draft.slots.flags[copy.slot]! & RETIRED) !== 0) {
       dropOdd(draft, key, copy.slot, copy.version)
-    } else if (record !== undefined && !future) removeWhenDue(draft, record, copy, reachable)
+    } else if (record !== undefined && !future) {
+      const others = copy.kind === "corrupt" ? reachable - corrupt : reachable
+      removeWhenDue(draft, record, copy, others)
+    }
   }
 }
 
@@ -65,7 +69,7 @@ const removeWhenDue = (
   if (device?.serving !== true) return
   const assured = countSlots(draft.sets, draft.slots, record.set, ASSURED)
   const { kind, slot, version, length, checksum } = copy
-  const wanted = kind === "stale" ? Math.max(1, Math.min(record.goal, reachable)) : 1
+  const wanted = Math.max(1, Math.min(record.goal, reachable))
   if ((kind !== "stale" && kind !== "corrupt") || assured < wanted) return
   if (!dropOdd(draft, record, slot, version)) return
   const { fileId, chunkId } = record
