@@ -1,0 +1,85 @@
+/**
+ * How a command reaches its cluster: over NATS where `--nats` names one, else over loopback HTTP to
+ * the `up` of the same data directory, with the token that it keeps there.
+ */
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { layerChunkTransport, layerLoopbackMessaging } from "@holdfast/adapter-http"
+import { NatsConnections, natsMessagingLayer } from "@holdfast/adapter-nats"
+import { clientLayer } from "@holdfast/client"
+import {
+  clusterFlag,
+  failure,
+  type NatsAccess,
+  natsAccessFlags,
+  natsFlag,
+  natsOptionsOf
+} from "@holdfast/process"
+import type { ClusterId } from "@holdfast/wire"
+import { Config, Effect, Layer, Option } from "effect"
+import { Flag } from "effect/cli"
+
+/** The data directory of an embedded cluster; `HOLDFAST_DATA`, else `.holdfast`. */
+export const embeddedDataFlag = Flag.String("data").pipe(
+  Flag.withDescription("The data directory of a cluster started with `up`"),
+  Flag.withFallbackConfig(Config.String("HOLDFAST_DATA").pipe(Config.withDefault(".holdfast")))
+)
+
+/** The flags of every command that talks to a cluster. */
+export const connectionFlags = {
+  cluster: clusterFlag,
+  nats: natsFlag,
+  ...natsAccessFlags,
+  data: embeddedDataFlag
+}
+
+/** What those flags say. */
+export interface ConnectionOptions extends NatsAccess {
+  readonly cluster: ClusterId
+  readonly nats: Option.Option<string>
+  readonly data: string
+}
+
+/** The file with address and token that an embedded cluster keeps in its data directory. */
+export const accessFileOf = (data: string): string => join(data, "access.json")
+
+/** The connections to NATS that the flags name. */
+export const natsLayerOf = (options: ConnectionOptions & { readonly servers: string }) =>
+  NatsConnections.layer(
+    natsOptionsOf({
+      servers: options.servers,
+      name: "holdfast",
+      access: options,
+      environment: process.env
+    })
+  )
+
+const overNats = (options: ConnectionOptions, servers: string) =>
+  natsMessagingLayer().pipe(Layer.provideMerge(natsLayerOf({ ...options, servers })))
+
+const overLoopback = (options: ConnectionOptions) =>
+  Layer.unwrap(
+    Effect.suspend(() =>
+      existsSync(accessFileOf(options.data))
+        ? Effect.succeed(layerLoopbackMessaging({ accessFile: accessFileOf(options.data) }))
+        : Effect.fail(
+            failure(
+              `no cluster runs on ${options.data}: start one with \`npm start -- up\`, ` +
+                "name its directory with --data, or name NATS servers with --nats"
+            )
+          )
+    )
+  )
+
+/** Messaging as the flags name it. */
+export const messagingLayer = (options: ConnectionOptions) =>
+  Option.match(options.nats, {
+    onNone: () => overLoopback(options),
+    onSome: (servers) => overNats(options, servers)
+  })
+
+/** All clients of the cluster that the flags name. */
+export const connectedLayer = (options: ConnectionOptions) =>
+  clientLayer({ cluster: options.cluster }).pipe(
+    Layer.provideMerge(Layer.mergeAll(messagingLayer(options), layerChunkTransport))
+  )
