@@ -41,7 +41,7 @@ const refusedLock = (directory: string, cause: unknown): StoreRefused =>
       })
     : new StoreRefused({
         code: "unavailable",
-        message: `${directory} cannot be locked: ${cause instanceof Error ? cause.message : cause}`
+        message: `${directory} cannot be locked: ${String(cause)}`
       })
 
 /** Holds a directory, made when there is none, until the scope closes. */

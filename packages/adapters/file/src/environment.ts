@@ -1,7 +1,8 @@
 /**
- * One LMDB environment in one directory, held by one process.
+ * One LMDB environment in one directory.
  *
- * 1. While it is open no other process opens it (`locked`).
+ * 1. While it is open no other process opens it (`locked`), unless it is opened as shared: then
+ *    any number may, and each transaction sees the commits of all before it.
  * 2. It is the kind of store, and the cluster's, that was asked for, or it is refused unchanged.
  * 3. Reads see every commit that was answered. Writes go through `commit` alone.
  * 4. A data file that was cut short is filled up with zeros before it is read, so that a read of
@@ -119,11 +120,12 @@ const attempt = <A>(doing: string, act: () => A): Effect.Effect<A, StoreRefused>
 
 /** Opens, or makes, the store of a kind in a directory until the scope closes. */
 export const openEnvironment = Effect.fn("Environment.open")(function* (
-  options: StoreOptions & { readonly kind: string }
+  options: StoreOptions & { readonly kind: string; readonly isShared?: boolean }
 ): Effect.fn.Return<Environment, StoreRefused, Scope.Scope> {
   const { clusterId = "", directory, kind, reserveBytes = RESERVE_BYTES } = options
   const doing = `The ${kind} store in ${directory}`
-  yield* holdDirectory(directory)
+  const isShared = options.isShared ?? false
+  if (!isShared) yield* holdDirectory(directory)
   const root = yield* Effect.acquireRelease(
     attempt(doing, () => {
       refuseLostFile(directory)
@@ -153,6 +155,11 @@ export const openEnvironment = Effect.fn("Environment.open")(function* (
     directory,
     commit: writer.commit,
     table: (name) => root.openDB({ name, encoding: "binary", keyEncoding: "binary" }),
-    read: (read) => attempt(doing, read)
+    read: (read) =>
+      attempt(doing, () => {
+        // Another process's commits are seen from a new transaction on.
+        if (isShared) root.resetReadTxn()
+        return read()
+      })
   }
 })

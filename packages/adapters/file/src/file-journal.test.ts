@@ -12,7 +12,6 @@ describeJournalContract({
     ...storage,
     layer: fileJournal({ ...storage.options, entryBytesMax })
   })),
-  damageFirst: ({ directory }) =>
-    damageValue({ directory, table: "appends", isMeant: () => true }),
+  damageFirst: ({ directory }) => damageValue({ directory, table: "appends", isMeant: () => true }),
   room
 })

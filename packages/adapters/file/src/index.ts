@@ -2,3 +2,6 @@
 export { fileJournal } from "./file-journal.ts"
 export type { FileJournalOptions } from "./open-journal.ts"
 export type { StoreOptions } from "./environment.ts"
+export { filePartitionStore } from "./file-partition-store.ts"
+export type { FilePartitionStoreOptions } from "./file-partition-store.ts"
+export { fileCheckpointStore, fileLease } from "./file-progress.ts"
