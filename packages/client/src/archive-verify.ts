@@ -19,7 +19,7 @@ import type { ArchiveAdmin } from "./archive-admin.ts"
 import type { ArchiveReader } from "./archive-reader.ts"
 import type { CatalogueClient } from "./catalogue-client.ts"
 import type { ChunkClient } from "./chunk-client.ts"
-import type { CatalogueRefused, ReadError } from "./errors.ts"
+import type { CatalogueError, CatalogueRefused, ReadError } from "./errors.ts"
 import type { ListedChunk, MetadataClient } from "./metadata-client.ts"
 import { segmentReading } from "./platform.ts"
 import { ownerOf, segmentEntryOf } from "./segment-draft.ts"
@@ -108,6 +108,9 @@ const isHarmless = (finding: Finding): boolean => {
       return false
   }
 }
+
+/** What lies between the commit of a chunk and its entry in the catalogue, in ordinary times. */
+const sealingPause = "1 second"
 
 interface Shard {
   readonly reach: SegmentEntry | undefined
@@ -273,6 +276,21 @@ export const makeArchiveVerify = (parts: {
     return [...findings, { _tag: "Orphan", chunk, outcome }]
   })
 
+  const knownChunks = (fileId: number): Effect.Effect<ReadonlySet<number>, CatalogueError> =>
+    catalogue.walkTags(catalogue.tags.chunksOfFile(fileId)).pipe(
+      Stream.runCollect,
+      Effect.map((records) => new Set(records.map(({ tag }) => chunkIdOfTag(tag))))
+    )
+
+  /** A chunk that was committed after the list was made is no finding. */
+  const isCommitted = (chunk: { readonly fileId: number; readonly chunkId: number }) =>
+    metadata.locate(chunk).pipe(
+      Effect.as(true),
+      Effect.catch((error) =>
+        error.code === "no-such-chunk" ? Effect.succeed(false) : Effect.fail(error)
+      )
+    )
+
   /** Compares the metadata service's chunks of the archive's file with the entries. */
   const checkChunks = Effect.fnUntraced(function* (
     fileId: number,
@@ -283,13 +301,18 @@ export const makeArchiveVerify = (parts: {
   > {
     // The chunks first: a segment that is sealed in between then has its entry already.
     const listed = yield* Stream.runCollect(metadata.listChunks(fileId))
-    const tags = yield* Stream.runCollect(catalogue.walkTags(catalogue.tags.chunksOfFile(fileId)))
-    const known = new Set(tags.map(({ tag }) => chunkIdOfTag(tag)))
+    let known = yield* knownChunks(fileId)
+    if (listed.some(({ chunk }) => !known.has(chunk.chunkId))) {
+      // A segment whose chunk is committed is about to be sealed, most likely: look again.
+      yield* Effect.sleep(sealingPause)
+      known = yield* knownChunks(fileId)
+    }
     const findings: Array<Finding> = []
     for (const one of listed) findings.push(...(yield* checkChunk(one, known, options)))
     const present = new Set(listed.map(({ chunk }) => chunk.chunkId))
     for (const chunkId of known) {
-      if (!present.has(chunkId)) findings.push({ _tag: "NoChunk", chunkId })
+      if (present.has(chunkId) || (yield* isCommitted({ fileId, chunkId }))) continue
+      findings.push({ _tag: "NoChunk", chunkId })
     }
     return { findings, copies: listed.reduce((sum, { copies }) => sum + copies, 0) }
   })

@@ -11,6 +11,7 @@ import {
   overlapping,
   readIntervalTag,
   type SegmentEntry,
+  type SegmentIdentity,
   segmentKey,
   type TagRange
 } from "@holdfast/catalogue"
@@ -44,8 +45,6 @@ const malformed = (message: string) =>
     retryable: false,
     message: `The catalogue answered something else than its schema says: ${message}`
   })
-
-const keyPlatform = cataloguePlatform
 
 const makeCatalogueClient = Effect.gen(function* () {
   const peers = yield* PeerClient
@@ -159,12 +158,8 @@ const makeCatalogueClient = Effect.gen(function* () {
     classesOf,
     classSegments,
     shards,
-    segmentKey: (segment: {
-      readonly archive: string
-      readonly shard: string
-      readonly first: bigint
-    }) => segmentKey(segment, keyPlatform),
-    archiveKey: (name: string) => archiveKey(name, keyPlatform)
+    segmentKey: (segment: SegmentIdentity) => segmentKey(segment, cataloguePlatform),
+    archiveKey: (name: string) => archiveKey(name, cataloguePlatform)
   }
 })
 

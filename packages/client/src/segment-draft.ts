@@ -12,15 +12,18 @@ export interface SegmentOwner {
   readonly shard: string
   /** The archive's count of tag rules. */
   readonly rules: number
+  /** Every record that the shard has between the first and the last is in it. */
+  readonly complete: boolean
 }
 
-const names = { archive: "archive", shard: "shard", rules: "rules" } as const
+const names = { archive: "archive", shard: "shard", rules: "rules", complete: "complete" } as const
 
 /** The attributes that a segment file is written with. */
 export const ownerAttributes = (owner: SegmentOwner): ReadonlyArray<SegmentAttribute> => [
   [names.archive, cataloguePlatform.encodeText(owner.archive)],
   [names.shard, cataloguePlatform.encodeText(owner.shard)],
-  [names.rules, cataloguePlatform.encodeText(String(owner.rules))]
+  [names.rules, cataloguePlatform.encodeText(String(owner.rules))],
+  [names.complete, cataloguePlatform.encodeText(String(owner.complete))]
 ]
 
 /** The owner that a file names; undefined when it names none. */
@@ -33,7 +36,7 @@ export const ownerOf = (summary: SegmentSummary): SegmentOwner | undefined => {
   const rules = Number(attributes.get(names.rules))
   return archive === undefined || shard === undefined || !Number.isSafeInteger(rules)
     ? undefined
-    : { archive, shard, rules }
+    : { archive, shard, rules, complete: attributes.get(names.complete) === "true" }
 }
 
 /** The catalogue entry of a file that is stored as a chunk. */
@@ -46,6 +49,7 @@ export const segmentEntryOf = (
   shard: owner.shard,
   first: summary.first,
   last: summary.last,
+  complete: owner.complete,
   count: summary.count,
   rawBytes: summary.rawBytes,
   storedBytes: chunk.length,

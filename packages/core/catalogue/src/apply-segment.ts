@@ -4,10 +4,12 @@
  * 1. Sealing is idempotent: the same chunk again changes nothing.
  * 2. Of several segments with one key the winner does not depend on the order in which they come:
  *    the later life of the archive, then the greater last position, then the smaller chunk. So a
- *    loser, once named, can never win again, and its chunk may be freed.
+ *    loser, once named, can never win again, and its chunk may be freed: what shares a key is
+ *    complete, hence within the longer one, or of the same contents.
  * 3. What expired stays expired within the same life of its archive.
  * 4. No event makes the entry refer to a chunk that an earlier answer said to free.
  */
+import { compareBytes } from "./ordered-bytes.ts"
 import type { Applied, CatalogueOutput, CatalogueState, RefusalReason } from "./events.ts"
 import type { SegmentChunk, SegmentEntry } from "./segment-entry.ts"
 
@@ -31,11 +33,12 @@ const accepted = (state: CatalogueState, free: ReadonlyArray<SegmentChunk>): App
 
 const unchanged: CatalogueOutput = { _tag: "Unchanged" }
 
-const isSameKey = (
-  left: { readonly archive: string; readonly shard: string; readonly first: bigint },
-  right: { readonly archive: string; readonly shard: string; readonly first: bigint }
-): boolean =>
-  left.archive === right.archive && left.shard === right.shard && left.first === right.first
+const isSameKey = (left: SegmentEntry, right: SegmentEntry): boolean =>
+  left.archive === right.archive &&
+  left.shard === right.shard &&
+  left.first === right.first &&
+  left.complete === right.complete &&
+  (left.complete || compareBytes(left.digest, right.digest) === 0)
 
 const beats = (challenger: SegmentEntry, holder: SegmentEntry): boolean => {
   if (challenger.chunk.fileId !== holder.chunk.fileId) {
@@ -73,7 +76,8 @@ const sealOver = (segment: SegmentEntry, state: SegmentState): Applied => {
 }
 
 const sealExpired = (segment: SegmentEntry, state: ExpiredState): Applied => {
-  if (!isSameKey(segment, state)) {
+  const { archive, first, shard } = state
+  if (segment.archive !== archive || segment.shard !== shard || segment.first !== first) {
     return refuse(state, "wrong-partition", "The key is another segment's.")
   }
   if (segment.chunk.fileId > state.chunk.fileId) return accepted({ _tag: "Segment", segment }, [])

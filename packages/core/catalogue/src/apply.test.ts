@@ -27,6 +27,7 @@ const segment = (last: bigint, where: SegmentChunk): SegmentEntry => ({
   shard: "ORDERS",
   first: 1n,
   last,
+  complete: true,
   count: 10,
   rawBytes: 100,
   storedBytes: 50,
@@ -131,6 +132,22 @@ describe("the events of a segment", () => {
         { _tag: "Replaced", replaces: chunk(1), segment: segment(9n, chunk(2)) }
       ],
       ["accepted", "conflict", "conflict", "accepted free 1", "unchanged"]
+    ],
+    [
+      "incomplete ones of other contents never stand for each other",
+      [
+        { _tag: "Sealed", segment: { ...segment(9n, chunk(1)), complete: false } },
+        {
+          _tag: "Sealed",
+          segment: {
+            ...segment(20n, chunk(2)),
+            complete: false,
+            digest: new Uint8Array(32).fill(1)
+          }
+        },
+        sealed(20n, chunk(3))
+      ],
+      ["accepted", "wrong-partition", "wrong-partition"]
     ],
     [
       "events of an archive are not for it",

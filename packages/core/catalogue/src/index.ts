@@ -33,7 +33,7 @@ export {
   type TagRange
 } from "./index-tags.ts"
 export { invariants, type Violation } from "./invariants.ts"
-export { archiveKey, segmentKey } from "./partition-keys.ts"
+export { archiveKey, type SegmentIdentity, segmentKey } from "./partition-keys.ts"
 export type { CataloguePlatform, Sha256, TextCodec } from "./platform.ts"
 export { SegmentChunk, SegmentEntry, SegmentTag } from "./segment-entry.ts"
 export {

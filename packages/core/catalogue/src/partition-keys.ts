@@ -5,9 +5,24 @@ import type { CataloguePlatform } from "./platform.ts"
 const hexOf = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
 
-/** The key of a segment's partition: 64 hex digits, the same for every attempt to seal it. */
+/** What the key of a segment's partition is made of. */
+export interface SegmentIdentity {
+  readonly archive: string
+  readonly shard: string
+  readonly first: bigint
+  readonly complete: boolean
+  readonly digest: Uint8Array
+}
+
+/**
+ * The key of a segment's partition: 64 hex digits, the same for every attempt to seal it.
+ *
+ * Of two complete segments that begin at one position the longer holds everything of the other: they
+ * share a key, and one of them stays. Nothing of the kind is known of incomplete ones, which hold
+ * what was left over from failures: their keys differ with their contents.
+ */
 export const segmentKey = (
-  segment: { readonly archive: string; readonly shard: string; readonly first: bigint },
+  segment: SegmentIdentity,
   platform: Pick<CataloguePlatform, "encodeText" | "sha256">
 ): string =>
   hexOf(
@@ -16,7 +31,8 @@ export const segmentKey = (
         platform.encodeText("holdfast segment\n"),
         orderedText(platform.encodeText(segment.archive)),
         orderedText(platform.encodeText(segment.shard)),
-        orderedPosition(segment.first)
+        orderedPosition(segment.first),
+        segment.complete ? new Uint8Array(0) : segment.digest
       ])
     )
   )

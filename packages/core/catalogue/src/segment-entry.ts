@@ -48,6 +48,8 @@ export const SegmentEntry = Schema.Struct({
   shard: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(255)),
   first: position,
   last: position,
+  /** Every record that the shard has between the first and the last position is in it. */
+  complete: Schema.Boolean,
   count: positive,
   rawBytes: count,
   storedBytes: count,
