@@ -1,20 +1,32 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Redacted } from "effect"
+import { nkeys } from "@nats-io/transport-node"
+import { Duration, Effect, Exit, Redacted, Scope } from "effect"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createServer, type Server } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { openConnection } from "./managed-connection.ts"
 import { makeNatsMessaging } from "./nats-messaging.ts"
 import { freePort } from "./testing/nats-server.ts"
 import { quickOptions, useNatsServer } from "./testing/server-layer.ts"
 
+const nkeyUser = nkeys.createUser()
+const nkeySeed = new TextDecoder().decode(nkeyUser.getSeed())
 const { server } = useNatsServer({
   configuration: [
     "authorization { users: [",
     '  { user: "ada", password: "secret", permissions: {',
     '      publish: ["open.>", "_INBOX.>"], subscribe: ["open.>", "_INBOX.>"] } }',
+    `  { nkey: "${nkeyUser.getPublicKey()}" }`,
     "] }"
   ].join("\n")
 })
 const known = { user: "ada", password: Redacted.make("secret") }
+
+const temporaryDirectory = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "holdfast-nats-"))),
+  (directory) => Effect.promise(() => rm(directory, { recursive: true }))
+)
 
 const silentServer = Effect.acquireRelease(
   Effect.promise(
@@ -113,6 +125,34 @@ describe("connecting", () => {
         messaging.request({ subject: "shut.door", data, deadline: "5 seconds" })
       )
       assert.deepStrictEqual([served.code, asked.code], ["denied", "denied"])
+    })
+  )
+
+  it.live("a user is known by an nkey seed file", () =>
+    Effect.gen(function* () {
+      const seedFile = join(yield* temporaryDirectory, "user.nk")
+      yield* Effect.promise(() => writeFile(seedFile, `${nkeySeed}\n`))
+      const connection = yield* openConnection(
+        { ...quickOptions, servers: [server().url], nkeySeedFile: seedFile, inboxPrefix: "_mine" },
+        "test"
+      )
+      assert.strictEqual(connection.state(), "connected")
+      assert.match(connection.newInbox(), /^_mine\./)
+    })
+  )
+
+  it.live("closing does not wait for a frozen server longer than its deadline", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      yield* openConnection(
+        { ...quickOptions, ...known, servers: [server().url], closeDeadline: "200 millis" },
+        "test"
+      ).pipe(Scope.provide(scope))
+      yield* Effect.sync(() => server().freeze())
+      yield* Scope.close(scope, Exit.void).pipe(
+        Effect.timeout("5 seconds"),
+        Effect.ensuring(Effect.sync(() => server().thaw()))
+      )
     })
   )
 })

@@ -9,7 +9,7 @@
  * 3. A dead server behind a live socket is noticed within three ping intervals.
  * 4. Closing drains for at most the close deadline, then closes.
  */
-import { connect, type NatsConnection, type Status } from "@nats-io/transport-node"
+import { connect, createInbox, type NatsConnection, type Status } from "@nats-io/transport-node"
 import type { ConnectionState } from "@holdfast/messaging"
 import { Effect, Queue, type Scope, Stream } from "effect"
 import { deadlinesOf, type NatsOptions, toConnectionOptions } from "./nats-options.ts"
@@ -20,6 +20,8 @@ import { requireServerVersion } from "./server-version.ts"
 export interface ManagedConnection {
   /** The client library's connection. */
   readonly native: NatsConnection
+  /** A subject for replies to this connection that no one else uses. */
+  readonly newInbox: () => string
   /** The state now. */
   readonly state: () => ConnectionState
   /** Calls back at each change of state until the returned function is called. */
@@ -41,7 +43,7 @@ export const openConnection = Effect.fn("Nats.openConnection")(function* (
   const tracker = makeStateTracker()
   yield* watchStatus(native, tracker.change).pipe(Effect.forkScoped({ startImmediately: true }))
   yield* Effect.addFinalizer(() => Effect.sync(() => tracker.change("closed")))
-  return { native, ...tracker }
+  return { native, newInbox: () => createInbox(options.inboxPrefix), ...tracker }
 })
 
 const dial = (options: NatsOptions, name: string): Effect.Effect<NatsConnection, NatsError> => {
@@ -106,10 +108,11 @@ const closeConnection = (
       Effect.timeout(deadline),
       Effect.catch((error) => Effect.logDebug("NATS connection was not drained", error))
     )
-    return Effect.andThen(
-      drained,
-      Effect.promise(() => connection.close())
+    const closed = Effect.promise(() => connection.close()).pipe(
+      Effect.timeoutOption(deadline),
+      Effect.asVoid
     )
+    return Effect.andThen(drained, closed)
   })
 
 /** Keeps the state and tells its listeners; a listener must not throw. */

@@ -32,6 +32,8 @@ export interface NatsOptions {
   readonly token?: Redacted.Redacted
   /** TLS with these files; absent, TLS is used when the server demands or offers it. */
   readonly tls?: NatsTlsOptions
+  /** Where replies to this client go, for accounts that restrict `_INBOX`. Default `_INBOX`. */
+  readonly inboxPrefix?: string
   /** How long the first connection may take. Default 5 seconds. */
   readonly connectDeadline?: Duration.Input
   /** How long closing may wait for what is under way. Default 5 seconds. */
@@ -75,6 +77,7 @@ export const toConnectionOptions = (options: NatsOptions, name: string): NodeCon
   ...(options.user === undefined ? {} : { user: options.user }),
   ...(options.password === undefined ? {} : { pass: Redacted.value(options.password) }),
   ...(options.token === undefined ? {} : { token: Redacted.value(options.token) }),
+  ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
   ...(options.tls === undefined ? {} : { tls: { ...options.tls } }),
   ...authenticatorOf(options)
 })

@@ -11,7 +11,7 @@
  * 2. A request that ran out is made again, so that an idle stream stays watched.
  * 3. What is asked for and what is held fit the limits; see {@link FetchLimits}.
  */
-import { createInbox, type Msg, type Subscription } from "@nats-io/transport-node"
+import type { Msg, Subscription } from "@nats-io/transport-node"
 import type { SourceRecord } from "@holdfast/records"
 import { type DeliveryInfo, makeDeliveryReader } from "./delivery-info.ts"
 import { parseHeaderBlock } from "./header-block.ts"
@@ -154,7 +154,7 @@ export const openPullSession = (options: SessionOptions): PullSession => {
   }
 
   const slots = Array.from({ length: slotCount }, () => {
-    const inbox = createInbox()
+    const inbox = options.connection.newInbox()
     const slot: Slot = {
       inbox,
       subscription: options.connection.native.subscribe(inbox, {

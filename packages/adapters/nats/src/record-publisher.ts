@@ -9,7 +9,7 @@
  *    from there adds nothing twice as long as the server remembers the message ids.
  * 3. The stream is the one named; the first record that another one takes ends the batch.
  */
-import { createInbox, type Msg } from "@nats-io/transport-node"
+import type { Msg } from "@nats-io/transport-node"
 import type { RecordHeader } from "@holdfast/records"
 import { Duration, Effect, Option, Schema, type Scope } from "effect"
 import { withoutControlHeaders } from "./control-headers.ts"
@@ -76,7 +76,7 @@ export const makeRecordPublisher = Effect.fnUntraced(function* (
   connection: ManagedConnection,
   options: PublisherOptions
 ): Effect.fn.Return<RecordPublisher, never, Scope.Scope> {
-  const inbox = createInbox()
+  const inbox = connection.newInbox()
   const deadline = Duration.fromInputUnsafe(options.ackDeadline ?? "10 seconds")
   let onReply: (token: string, message: Msg) => void = () => undefined
   yield* Effect.acquireRelease(
