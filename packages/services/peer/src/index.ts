@@ -1,2 +1,11 @@
 /** The peer: partitions, their propagation, requests, index and search. */
-export {}
+export type { Address } from "./address.ts"
+export { StartRefused } from "./identity.ts"
+export type { Identity } from "./identity.ts"
+export { Peer, startPeer } from "./peer.ts"
+export type { PeerParts, PeerStartError } from "./peer.ts"
+export { hostApplication } from "./replica.ts"
+export type { HostedApplication, Replica } from "./replica.ts"
+export { peerLimitsDefault, peerTimesDefault } from "./settings.ts"
+export type { PeerLimits, PeerOptions, PeerTimes, StartMode } from "./settings.ts"
+export type { Application } from "@holdfast/power-state"

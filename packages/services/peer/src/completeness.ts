@@ -1,0 +1,53 @@
+/**
+ * For which keys this peer may answer a search.
+ *
+ * 1. After a start, a segment that others own too is incomplete until this peer has compared
+ *    itself with one of them, and taken over what it lacked.
+ * 2. When another owner comes back, it is incomplete until the two have compared themselves.
+ * 3. While all others are down, what was complete stays so.
+ */
+import type { Distribution, KeyRange, PeerId } from "@holdfast/keyspace"
+import { KeySet } from "@holdfast/keyspace"
+import type { PeerView } from "./peer-view.ts"
+
+/** What is complete at a peer. */
+export class Completeness {
+  readonly #distribution: Distribution
+  readonly #view: PeerView
+  readonly #synced = new Set<PeerId>()
+  readonly #everSynced = new Set<PeerId>()
+
+  constructor(distribution: Distribution, view: PeerView) {
+    this.#distribution = distribution
+    this.#view = view
+  }
+
+  /** The two have compared themselves, and this peer has all that the other had. */
+  noteSynced(peer: PeerId): void {
+    this.#synced.add(peer)
+    this.#everSynced.add(peer)
+  }
+
+  /** A peer is heard again after a silence. */
+  noteReturned(peer: PeerId): void {
+    this.#synced.delete(peer)
+  }
+
+  /** The keys that this peer answers for. */
+  keys(): KeySet {
+    const self = this.#view.self.peer
+    const ranges = this.#distribution.segments
+      .filter(({ owners }) => owners.includes(self) && this.#isComplete(owners))
+      .map(({ from, to }): KeyRange => [from, to])
+    return KeySet.fromRanges(ranges)
+  }
+
+  #isComplete(owners: ReadonlyArray<PeerId>): boolean {
+    const others = owners.filter((peer) => peer !== this.#view.self.peer)
+    if (others.length === 0) return true
+    return (
+      others.some((peer) => this.#everSynced.has(peer)) &&
+      others.every((peer) => this.#synced.has(peer) || !this.#view.isLive(peer))
+    )
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * What a peer does by the clock: signs of life, rounds of comparison, tidying up.
+ *
+ * 1. Each interval one random member is compared with, also one that seems to be down.
+ * 2. A member that comes back is compared with at once.
+ */
+import type { PeerId } from "@holdfast/keyspace"
+import { Messaging } from "@holdfast/messaging"
+import { PeerReplicationOperations, subjectOf } from "@holdfast/wire"
+import { Effect, Random, Result, Schema } from "effect"
+import { syncWith } from "./anti-entropy.ts"
+import { monotonicMillis } from "./monotonic.ts"
+import type { PeerParts } from "./peer.ts"
+import { mendDamaged } from "./repair.ts"
+
+const { Hello, helloName } = PeerReplicationOperations
+const HelloText = Schema.fromJsonString(Schema.toCodecJson(Hello))
+const encodeHello = Schema.encodeSync(HelloText)
+const decodeHello = Schema.decodeUnknownResult(HelloText)
+const RETURNED_POLL_MILLIS = 20
+
+/** Repeats a task at an interval, whatever becomes of one run of it. */
+const every = <R>(millis: number, task: Effect.Effect<unknown, unknown, R>) =>
+  Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(
+        Effect.catchCause(task, (cause) => Effect.logDebug("a task by the clock failed", cause)),
+        Effect.sleep(millis)
+      )
+    )
+  )
+
+const listenForHello = Effect.fnUntraced(function* (parts: PeerParts, subject: string) {
+  const messaging = yield* Messaging
+  yield* messaging.subscribe({ subject, concurrency: 1, backlog: 1_024 }, ({ data }) =>
+    Effect.sync(() => {
+      const hello = decodeHello(new TextDecoder().decode(data))
+      if (Result.isSuccess(hello)) parts.view.hear(hello.success.sender)
+    })
+  )
+})
+
+/** Compares with one peer; when it succeeds, that peer is caught up with. */
+const compareWith = Effect.fnUntraced(function* (parts: PeerParts, peer: PeerId) {
+  if (parts.view.isFenced) return
+  yield* syncWith(parts, peer)
+  parts.completeness.noteSynced(peer)
+})
+
+const randomOther = Effect.fnUntraced(function* (others: ReadonlyArray<PeerId>) {
+  const index = yield* Random.nextIntBetween(0, others.length)
+  return others[index] ?? null
+})
+
+const tidy = Effect.fnUntraced(function* ({ engine, settings }: PeerParts) {
+  const now = yield* monotonicMillis
+  engine.table.evict({
+    idleSince: now - settings.times.idleMillis,
+    max: settings.limits.cachedMax
+  })
+})
+
+/** Starts everything that goes by the clock; it ends with the scope. */
+export const keepInTouch = Effect.fnUntraced(function* (parts: PeerParts, returned: Set<PeerId>) {
+  const { engine, settings, view } = parts
+  const { flushMillis, gossipMillis, helloMillis, idleMillis } = settings.times
+  const messaging = yield* Messaging
+  const subject = subjectOf({
+    cluster: settings.cluster,
+    service: "peer",
+    operation: helloName
+  })
+  yield* listenForHello(parts, subject)
+  const sayHello = Effect.suspend(() =>
+    view.isFenced
+      ? Effect.void
+      : messaging.publish({
+          subject,
+          data: new TextEncoder().encode(
+            encodeHello({ sender: view.self, epoch: settings.distribution.epoch })
+          )
+        })
+  )
+  yield* every(helloMillis, sayHello)
+  const others = view.others()
+  yield* every(
+    gossipMillis,
+    Effect.flatMap(randomOther(others), (peer) =>
+      peer === null ? Effect.void : compareWith(parts, peer)
+    )
+  )
+  yield* every(
+    RETURNED_POLL_MILLIS,
+    Effect.suspend(() => {
+      const peers = [...returned]
+      returned.clear()
+      return Effect.forEach(peers, (peer) => compareWith(parts, peer), { discard: true })
+    })
+  )
+  yield* every(gossipMillis, mendDamaged(parts))
+  yield* every(flushMillis, engine.flush)
+  yield* every(Math.max(10, Math.floor(idleMillis / 4)), tidy(parts))
+})

@@ -1,0 +1,143 @@
+/**
+ * What a peer answers to other peers: states to merge, partitions to fetch.
+ */
+import type { PartitionKey } from "@holdfast/keyspace"
+import {
+  type Answer,
+  decodeParts,
+  encodeParts,
+  partBytes,
+  PeerReplicationOperations,
+  type RequestContext,
+  ServiceError
+} from "@holdfast/wire"
+import { PartitionKey as PartitionKeySchema } from "@holdfast/keyspace"
+import { Effect, Option, Result } from "effect"
+import type { Address } from "./address.ts"
+import { noSuchApplication, refusalOf } from "./refusals.ts"
+import { hearState } from "./replication-steps.ts"
+import type { SenderContext } from "./sender.ts"
+
+type MergeOutcome = PeerReplicationOperations.MergeOutcome
+type Sender = PeerReplicationOperations.PeerSender
+
+interface Outcome {
+  readonly outcome: MergeOutcome
+  readonly state?: Uint8Array
+}
+
+const refused = ({ code, message }: ServiceError): Outcome => ({
+  outcome: { outcome: "refused", code, message }
+})
+
+const checkKey = (key: string): PartitionKey => PartitionKeySchema.make(key)
+
+const mergeOne = (
+  context: SenderContext,
+  sender: Sender,
+  item: { readonly application: string; readonly key: string },
+  state: Uint8Array
+): Effect.Effect<Outcome> => {
+  const application = context.applications.get(item.application)
+  if (application === undefined) return Effect.succeed(refused(noSuchApplication(item.application)))
+  const incoming = application.decode(state)
+  if (Result.isFailure(incoming)) return Effect.succeed(refused(refusalOf(incoming.failure)))
+  const address: Address = { application: item.application, key: checkKey(item.key) }
+  const { engine, ownership } = context
+  const body = hearState({
+    address,
+    incoming: incoming.success,
+    sender: sender.peer,
+    ownership,
+    isAnswered: true
+  })
+  return engine.submit(address, body).pipe(
+    Effect.map(({ isSame, replica }): Outcome =>
+      isSame
+        ? { outcome: { outcome: "same" } }
+        : { outcome: { outcome: "state" }, state: replica.bytes() }
+    ),
+    Effect.catch((error) => Effect.succeed(refused(error)))
+  )
+}
+
+/** Keeps the answer within a message: a state that does not fit is left to be asked for again. */
+const fitting = (outcomes: ReadonlyArray<Outcome>, maxBytes: number): ReadonlyArray<Outcome> => {
+  let room = maxBytes
+  return outcomes.map((each) => {
+    if (each.state === undefined) return each
+    room -= partBytes(each.state)
+    const code = "answer-full"
+    const message = "the answer is full; send the state again"
+    return room >= 0 ? each : { outcome: { outcome: "refused", code, message } }
+  })
+}
+
+const HEADROOM_BYTES = 65_536
+
+/** Answers `merge`. */
+export const handleMerge =
+  (context: SenderContext) =>
+  (
+    request: {
+      readonly sender: Sender
+      readonly items: ReadonlyArray<{ application: string; key: string }>
+    },
+    { attachment }: RequestContext
+  ): Effect.Effect<Answer<{ readonly outcomes: ReadonlyArray<MergeOutcome> }>, ServiceError> =>
+    Effect.gen(function* () {
+      const refusal = context.view.hear(request.sender)
+      if (refusal !== null) return yield* refusal
+      const parts = Option.getOrElse(decodeParts(attachment), () => [])
+      if (parts.length !== request.items.length) {
+        const message = `${request.items.length} items came with ${parts.length} states`
+        return yield* new ServiceError({ code: "invalid-request", message })
+      }
+      const outcomes = yield* Effect.forEach(
+        request.items,
+        (item, index) => mergeOne(context, request.sender, item, parts[index] ?? new Uint8Array()),
+        { concurrency: "unbounded" }
+      )
+      const fit = fitting(outcomes, context.maxPayloadBytes - HEADROOM_BYTES)
+      return {
+        response: { outcomes: fit.map(({ outcome }) => outcome) },
+        attachment: encodeParts(fit.flatMap(({ state }) => (state === undefined ? [] : [state])))
+      }
+    })
+
+/** Answers `fetch`. */
+export const handleFetch =
+  (context: SenderContext) =>
+  (request: {
+    readonly sender: Sender
+    readonly application: string
+    readonly keys: ReadonlyArray<string>
+  }): Effect.Effect<
+    Answer<{ readonly found: ReadonlyArray<string>; readonly seen: number }>,
+    ServiceError
+  > =>
+    Effect.gen(function* () {
+      const refusal = context.view.hear(request.sender)
+      if (refusal !== null) return yield* refusal
+      if (!context.applications.has(request.application)) {
+        return yield* noSuchApplication(request.application)
+      }
+      const found: Array<string> = []
+      const parts: Array<Uint8Array> = []
+      let room = context.maxPayloadBytes - HEADROOM_BYTES
+      let seen = 0
+      for (const key of request.keys) {
+        const address = { application: request.application, key: checkKey(key) }
+        const saved = yield* context.engine.submit(address, (replica) =>
+          Result.succeed({ replica, value: replica, isSaved: true })
+        )
+        const bytes = saved?.bytes()
+        if (bytes !== undefined && partBytes(bytes) > room) break
+        seen += 1
+        if (bytes === undefined) continue
+        room -= partBytes(bytes)
+        found.push(key)
+        parts.push(bytes)
+      }
+      return { response: { found, seen }, attachment: encodeParts(parts) }
+    })

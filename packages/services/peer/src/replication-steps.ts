@@ -1,0 +1,117 @@
+/**
+ * The steps that replication takes on a partition: what a peer makes of what another tells it.
+ */
+import type { Participant } from "@holdfast/power-state"
+import { sameParticipant } from "@holdfast/power-state"
+import { ServiceError } from "@holdfast/wire"
+import { Result } from "effect"
+import type { Address } from "./address.ts"
+import type { JobBody, Step } from "./job.ts"
+import { refusalOf } from "./refusals.ts"
+import type { Replica } from "./replica.ts"
+
+/** What a step needs to know of the cluster. */
+export interface Ownership {
+  readonly self: Participant
+  /** The participants that own a key by the distribution. */
+  readonly ownersOf: (address: Address) => ReadonlyArray<Participant>
+  /** The partition as it is born, if this peer owns it. */
+  readonly birthOf: (address: Address) => Replica | null
+}
+
+const notAnOwner = (address: Address): ServiceError =>
+  new ServiceError({
+    code: "not-an-owner",
+    message: `this peer neither owns nor takes part in ${address.application}/${address.key}`
+  })
+
+const includes = (participants: ReadonlyArray<Participant>, one: Participant): boolean =>
+  participants.some((each) => sameParticipant(each, one))
+
+/** Acknowledges as this peer, if it takes part. */
+const acknowledged = (replica: Replica, self: Participant): Replica => {
+  const result = includes(replica.participants(), self) ? replica.acknowledge(self) : null
+  return result !== null && Result.isSuccess(result) ? result.success : replica
+}
+
+/**
+ * Lets owners in that do not take part, and acknowledges. Nobody is put out here: a replica goes
+ * only by its own Leave.
+ */
+export const withOwners = (replica: Replica, address: Address, ownership: Ownership): Replica => {
+  const { self } = ownership
+  let next = replica
+  if (includes(next.participants(), self)) {
+    for (const participant of ownership.ownersOf(address)) {
+      const joined = next.participate({ issuer: self, participant })
+      if (Result.isSuccess(joined)) next = joined.success
+    }
+  }
+  return acknowledged(next, self)
+}
+
+/** What a receiver makes of a state; `local` is null when it has none of that partition. */
+const mergeIncoming = (
+  local: Replica | null,
+  incoming: Replica,
+  address: Address,
+  ownership: Ownership
+): Result.Result<Replica, ServiceError> => {
+  const base = local ?? ownership.birthOf(address)
+  const takesPart = includes(incoming.participants(), ownership.self)
+  if (base === null) {
+    return takesPart ? Result.succeed(incoming) : Result.fail(notAnOwner(address))
+  }
+  const merged = base.merge(incoming)
+  if (Result.isSuccess(merged)) return Result.succeed(merged.success.replica)
+  return local === null && takesPart
+    ? Result.succeed(incoming)
+    : Result.fail(refusalOf(merged.failure))
+}
+
+/** The answer to one state of another peer. */
+export interface Heard {
+  /** The sender holds the same, once he has noted the acknowledgement of what he sent. */
+  readonly isSame: boolean
+  readonly replica: Replica
+}
+
+/** Merges what another peer sent, acknowledges, and says whether he learns anything from it. */
+export const hearState =
+  (options: {
+    readonly address: Address
+    readonly incoming: Replica
+    readonly sender: string
+    readonly ownership: Ownership
+    /** Whether the sender is told what came of it. */
+    readonly isAnswered: boolean
+  }): JobBody<Heard> =>
+  (local, resident) => {
+    const { address, incoming, isAnswered, ownership, sender } = options
+    return Result.map(mergeIncoming(local, incoming, address, ownership), (merged): Step<Heard> => {
+      const replica = withOwners(merged, address, ownership)
+      const isSame = acknowledged(incoming, ownership.self).digest() === replica.digest()
+      resident.told.set(sender, (isAnswered ? replica : incoming).digest())
+      const value = { isSame, replica }
+      return isSame ? { replica, value } : { replica, value, isSaved: true }
+    })
+  }
+
+/** Notes that a peer durably holds just what was sent to it. Saved with the next change. */
+export const noteHeld =
+  (options: { readonly sent: Replica; readonly holder: Participant }): JobBody<void> =>
+  (local, resident) => {
+    const { holder, sent } = options
+    const held = sent.acknowledge(holder)
+    if (local === null || Result.isFailure(held)) {
+      return Result.succeed({ replica: local, value: undefined })
+    }
+    resident.told.set(holder.peer, held.success.digest())
+    if (local === sent) {
+      return Result.succeed({ replica: held.success, value: undefined, isSaved: false })
+    }
+    const merged = local.merge(held.success)
+    return Result.isFailure(merged)
+      ? Result.fail(refusalOf(merged.failure))
+      : Result.succeed({ replica: merged.success.replica, value: undefined, isSaved: false })
+  }

@@ -1,0 +1,178 @@
+/**
+ * Sends what waits in an outbox, many partitions in a message, and notes what the answer says.
+ *
+ * 1. Only saved states leave.
+ * 2. After a failure the partitions wait again, and the next attempt comes later and later.
+ */
+import type { Messaging } from "@holdfast/messaging"
+import type { Participant } from "@holdfast/power-state"
+import {
+  decodeParts,
+  makeCaller,
+  makeRequestId,
+  partBytes,
+  PeerReplicationOperations,
+  type ServiceError
+} from "@holdfast/wire"
+import { Effect, Option, Result } from "effect"
+import { encodeParts } from "@holdfast/wire"
+import type { Address } from "./address.ts"
+import type { Engine } from "./engine.ts"
+import type { Outbox } from "./outbox.ts"
+import type { PeerView } from "./peer-view.ts"
+import type { HostedApplication, Replica } from "./replica.ts"
+import type { Ownership } from "./replication-steps.ts"
+import { hearState, noteHeld } from "./replication-steps.ts"
+import type { PeerSettings } from "./settings.ts"
+
+/** What sending needs. */
+export interface SenderContext {
+  readonly settings: PeerSettings
+  readonly applications: ReadonlyMap<string, HostedApplication>
+  readonly engine: Engine
+  readonly view: PeerView
+  readonly ownership: Ownership
+  readonly maxPayloadBytes: number
+}
+
+interface Parcel {
+  readonly address: Address
+  readonly replica: Replica
+}
+
+const callMerge = makeCaller(PeerReplicationOperations.merge)
+const FIRST_PAUSE_MILLIS = 50
+const LAST_PAUSE_MILLIS = 2_000
+/** Room for the JSON of a message beside its states. */
+const HEADROOM_BYTES = 65_536
+
+/** The saved state of a partition; none if it is gone or damaged. */
+const savedReplica = (engine: Engine, address: Address) => {
+  const resident = engine.table.find(address)
+  if (resident !== undefined) return Effect.succeed(resident.saved)
+  return engine
+    .submit(address, (replica, loaded) => Result.succeed({ replica, value: loaded.saved }))
+    .pipe(Effect.catch(() => Effect.succeed(null)))
+}
+
+/** As many partitions as fit into one message; the others are put back. */
+const pack = Effect.fnUntraced(function* (
+  context: SenderContext,
+  outbox: Outbox,
+  addresses: ReadonlyArray<Address>
+) {
+  const parcels: Array<Parcel> = []
+  let room = context.maxPayloadBytes - HEADROOM_BYTES
+  for (const address of addresses) {
+    const replica = yield* savedReplica(context.engine, address)
+    if (replica === null) continue
+    const bytes = partBytes(replica.bytes())
+    if (bytes > room && parcels.length > 0) outbox.offer(address)
+    else if (bytes > room) {
+      yield* Effect.logWarning("a partition is too large for a message", address)
+    } else {
+      room -= bytes
+      parcels.push({ address, replica })
+    }
+  }
+  return parcels
+})
+
+const takeIn = (
+  context: SenderContext,
+  holder: Participant,
+  parcel: Parcel,
+  reply: { readonly outcome: PeerReplicationOperations.MergeOutcome; readonly state?: Uint8Array }
+): Effect.Effect<void, ServiceError> => {
+  const { address, replica } = parcel
+  const { engine, ownership } = context
+  switch (reply.outcome.outcome) {
+    case "same":
+      return engine.submit(address, noteHeld({ sent: replica, holder }))
+    case "refused":
+      return Effect.logWarning("a peer refused a state", {
+        ...address,
+        peer: holder.peer,
+        ...reply.outcome
+      })
+    case "state": {
+      const application = context.applications.get(address.application)
+      const incoming = reply.state === undefined ? undefined : application?.decode(reply.state)
+      if (incoming === undefined || Result.isFailure(incoming)) {
+        return Effect.logWarning("a peer answered with a state that cannot be read", address)
+      }
+      const heard = hearState({
+        address,
+        incoming: incoming.success,
+        sender: holder.peer,
+        ownership,
+        isAnswered: false
+      })
+      return Effect.asVoid(engine.submit(address, heard))
+    }
+  }
+}
+
+/** Sends parcels in one message and takes in the answers; fails when there was none. */
+const exchange = Effect.fnUntraced(function* (
+  context: SenderContext,
+  holder: Participant,
+  parcels: ReadonlyArray<Parcel>
+) {
+  const { settings, view } = context
+  const { attachment, response } = yield* callMerge({
+    cluster: settings.cluster,
+    instance: holder.peer,
+    request: { sender: view.self, items: parcels.map(({ address }) => address) },
+    attachment: encodeParts(parcels.map(({ replica }) => replica.bytes())),
+    deadline: settings.times.replicationMillis,
+    requestId: yield* makeRequestId,
+    sender: view.self.peer,
+    epoch: settings.distribution.epoch
+  })
+  const states = Option.getOrElse(decodeParts(attachment), () => [])
+  let nextState = 0
+  yield* Effect.forEach(
+    response.outcomes.slice(0, parcels.length),
+    (outcome, index) => {
+      const state = outcome.outcome === "state" ? states[nextState++] : undefined
+      const reply = state === undefined ? { outcome } : { outcome, state }
+      const parcel = parcels[index]
+      return parcel === undefined
+        ? Effect.void
+        : Effect.catch(takeIn(context, holder, parcel, reply), (error) =>
+            Effect.logWarning("an answer could not be taken in", error)
+          )
+    },
+    { concurrency: "unbounded", discard: true }
+  )
+})
+
+/** Serves an outbox until it is interrupted. */
+export const sendFrom = (
+  context: SenderContext,
+  outbox: Outbox
+): Effect.Effect<never, never, Messaging> => {
+  const { replicationItemsMax } = PeerReplicationOperations
+  const attempt = Effect.fnUntraced(function* (pause: number) {
+    const addresses = yield* outbox.take(replicationItemsMax)
+    if (context.view.isFenced) return pause
+    const parcels = yield* pack(context, outbox, addresses)
+    if (parcels.length === 0) return FIRST_PAUSE_MILLIS
+    const holder = context.view.participantOf(outbox.peer)
+    const result = yield* Effect.result(exchange(context, holder, parcels))
+    if (Result.isSuccess(result)) return FIRST_PAUSE_MILLIS
+    for (const { address } of parcels) outbox.offer(address)
+    yield* Effect.logDebug("a peer does not answer", outbox.peer, result.failure)
+    yield* Effect.sleep(pause)
+    return Math.min(pause * 2, LAST_PAUSE_MILLIS)
+  })
+  const loop = (pause: number): Effect.Effect<never, never, Messaging> =>
+    Effect.flatMap(
+      Effect.catchDefect(attempt(pause), (defect) =>
+        Effect.as(Effect.logError("sending died", defect), LAST_PAUSE_MILLIS)
+      ),
+      loop
+    )
+  return loop(FIRST_PAUSE_MILLIS)
+}

@@ -1,0 +1,161 @@
+/**
+ * Serves the peer's operations over Messaging. Clients reach any peer; peers reach one another.
+ */
+import { PartitionKey } from "@holdfast/keyspace"
+import type { Messaging, MessagingError } from "@holdfast/messaging"
+import { PartitionStore } from "@holdfast/storage"
+import {
+  type Answer,
+  type Operation,
+  PeerOperations,
+  PeerReplicationOperations,
+  type RequestContext,
+  serveOperation,
+  ServiceError
+} from "@holdfast/wire"
+import { Deferred, Duration, Effect, Option, type Scope } from "effect"
+import { handleCompare } from "./anti-entropy.ts"
+import type { LocalAnswer, LocalQuestion } from "./local-search.ts"
+import { monotonicMillis } from "./monotonic.ts"
+import { listPartitions, peerStatus, showPartition } from "./observe.ts"
+import type { PeerParts } from "./peer.ts"
+import { noSuchApplication } from "./refusals.ts"
+import { handleFetch, handleMerge } from "./replication-handlers.ts"
+import type { Attempt } from "./requests.ts"
+import { makeReads, makeRequests } from "./requests.ts"
+import type { SearchReply, SearchRequest } from "./search.ts"
+
+/** The searching parts of a peer. */
+export interface Searching {
+  readonly localSearch: (question: LocalQuestion) => Effect.Effect<LocalAnswer, ServiceError>
+  readonly search: (
+    search: SearchRequest,
+    deadlineAt: number
+  ) => Effect.Effect<SearchReply, never, Messaging>
+}
+
+type Handler<Request, Response> = (
+  request: Request,
+  context: RequestContext
+) => Effect.Effect<Answer<Response>, ServiceError, Messaging | PartitionStore>
+
+const fenced = (parts: PeerParts): ServiceError =>
+  new ServiceError({
+    code: "fenced",
+    message: `a later start of ${parts.identity.peer} is running; this process serves no more`
+  })
+
+const attemptOf = Effect.fnUntraced(function* (parts: PeerParts, context: RequestContext) {
+  const millis = Option.match(context.deadline, {
+    onNone: () => parts.settings.times.requestMillis,
+    onSome: Duration.toMillis
+  })
+  const attempt: Attempt = {
+    requestId: context.requestId,
+    deadlineAt: (yield* monotonicMillis) + millis
+  }
+  return attempt
+})
+
+/** Once the scope closes: what is still under way after the drain time is refused. */
+const makeStop = Effect.fnUntraced(function* ({ settings }: PeerParts) {
+  const stopped = yield* Deferred.make<never, ServiceError>()
+  const refusal = new ServiceError({
+    code: "shutting-down",
+    message: "this peer is shutting down; ask another one",
+    retryAfterMs: 0
+  })
+  const stop = Effect.andThen(
+    Effect.sleep(settings.times.drainMillis),
+    Deferred.fail(stopped, refusal)
+  )
+  return { stopped: Deferred.await(stopped), begin: Effect.asVoid(Effect.forkDetach(stop)) }
+})
+
+/** How one operation is served by this peer alone, and, where `isShared`, by any peer. */
+const makeServing = Effect.fnUntraced(function* (
+  parts: PeerParts,
+  stopped: Effect.Effect<never, ServiceError>
+) {
+  const services = yield* Effect.context<Messaging | PartitionStore>()
+  const { requestsMax } = parts.settings.limits
+  return <Request, Response>(
+    operation: Operation<Request, Response>,
+    handler: Handler<Request, Response>,
+    isShared: boolean
+  ): Effect.Effect<void, MessagingError, Messaging | Scope.Scope> => {
+    const options = {
+      cluster: parts.settings.cluster,
+      concurrency: requestsMax,
+      backlog: requestsMax,
+      handler: (request: Request, context: RequestContext) =>
+        Effect.suspend(() =>
+          parts.view.isFenced ? Effect.fail(fenced(parts)) : handler(request, context)
+        ).pipe(Effect.raceFirst(stopped), Effect.provideContext(services))
+    }
+    const own = serveOperation(operation, { ...options, instance: parts.identity.peer })
+    return isShared ? Effect.andThen(own, serveOperation(operation, options)) : own
+  }
+})
+
+const hosted = (parts: PeerParts, application: string) =>
+  parts.applications.has(application) ? Effect.void : Effect.fail(noSuchApplication(application))
+
+/** Serves all operations until the scope closes. */
+export const servePeer = Effect.fnUntraced(function* (parts: PeerParts, searching: Searching) {
+  const stop = yield* makeStop(parts)
+  const serve = yield* makeServing(parts, stop.stopped)
+  const runRequest = makeRequests(parts)
+  const runRead = makeReads(parts)
+  const respond = <Response, E, R>(effect: Effect.Effect<Response, E, R>) =>
+    Effect.map(effect, (response) => ({ response }))
+
+  yield* serve(PeerReplicationOperations.merge, handleMerge(parts), false)
+  yield* serve(PeerReplicationOperations.fetch, handleFetch(parts), false)
+  yield* serve(PeerReplicationOperations.compare, handleCompare(parts), false)
+  yield* serve(
+    PeerOperations.request,
+    Effect.fnUntraced(function* (request, context) {
+      yield* hosted(parts, request.application)
+      const attempt = yield* attemptOf(parts, context)
+      const key = PartitionKey.make(request.key)
+      return yield* respond(runRequest({ ...request, key }, attempt))
+    }),
+    true
+  )
+  yield* serve(
+    PeerOperations.read,
+    Effect.fnUntraced(function* (request, context) {
+      yield* hosted(parts, request.application)
+      const attempt = yield* attemptOf(parts, context)
+      const key = PartitionKey.make(request.key)
+      return yield* respond(runRead({ ...request, key }, attempt))
+    }),
+    true
+  )
+  yield* serve(
+    PeerOperations.search,
+    Effect.fnUntraced(function* (request, context) {
+      yield* hosted(parts, request.application)
+      const { deadlineAt } = yield* attemptOf(parts, context)
+      return yield* respond(searching.search(request, deadlineAt))
+    }),
+    true
+  )
+  yield* serve(
+    PeerOperations.searchLocal,
+    Effect.fnUntraced(function* (request) {
+      yield* hosted(parts, request.application)
+      return yield* respond(searching.localSearch(request))
+    }),
+    false
+  )
+  yield* serve(PeerOperations.peerStatus, () => respond(peerStatus(parts)), true)
+  yield* serve(
+    PeerOperations.partitions,
+    (request) => respond(listPartitions(parts, request)),
+    true
+  )
+  yield* serve(PeerOperations.partition, (request) => respond(showPartition(parts, request)), true)
+  yield* Effect.addFinalizer(() => stop.begin)
+})

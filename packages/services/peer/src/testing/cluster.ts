@@ -1,0 +1,196 @@
+/** What the tests of the peer share: an application, clusters of peers, and how to ask them. */
+import { distribute, keyFromBigInt, PartitionKey, PeerId } from "@holdfast/keyspace"
+import { Messaging } from "@holdfast/messaging"
+import type { Application } from "@holdfast/power-state"
+import type { PartitionStore, PartitionStoreError } from "@holdfast/storage"
+import { ClusterId, makeCaller, makeRequestId, PeerOperations } from "@holdfast/wire"
+import { Context, Effect, Exit, Layer, Result, Schema, Scope } from "effect"
+import type { PeerLimits, PeerOptions, PeerTimes } from "../index.ts"
+import { hostApplication, startPeer } from "../index.ts"
+
+/** Adds up numbers; a tag for the total, and one for whoever has any. 13 is not to its taste. */
+export const counter: Application<number, number, number> = {
+  name: "counter",
+  version: 1,
+  Event: Schema.Int,
+  Output: Schema.Int,
+  State: Schema.Int,
+  initial: 0,
+  apply: (step, total) => {
+    if (step === 13) throw new Error("thirteen")
+    return { output: total + step, state: total + step }
+  },
+  index: (total) => (total === 0 ? [] : [text("any"), text(`total-${total}`)])
+}
+
+/** A tag. */
+export const text = (value: string): Uint8Array => new TextEncoder().encode(value)
+
+/** Spreads small numbers over the key space. */
+export const keyOf = (number: number): PartitionKey =>
+  keyFromBigInt((BigInt(number) * 0x9e3779b97f4a7c15f39cc0605cedc834n) << 128n)
+
+/** Short times, so that tests need not wait. */
+export const shortTimes: Partial<PeerTimes> = {
+  helloMillis: 40,
+  silentMillis: 300,
+  gossipMillis: 40,
+  settleMillis: 20,
+  resendMillis: 60,
+  flushMillis: 10,
+  replicationMillis: 300,
+  requestMillis: 3_000,
+  hedgeMillis: 60,
+  drainMillis: 300
+}
+
+/** Where peers live. */
+export interface World {
+  readonly node: (name: string) => Layer.Layer<Messaging | PartitionStore, PartitionStoreError>
+  readonly client: Layer.Layer<Messaging>
+}
+
+/** A cluster of peers that can be stopped and started again. */
+export const makeCluster = Effect.fnUntraced(function* (
+  world: World,
+  names: ReadonlyArray<string>,
+  options: {
+    readonly factor?: number
+    readonly times?: Partial<PeerTimes>
+    readonly limits?: Partial<PeerLimits>
+  } = {}
+) {
+  const outer = yield* Scope.Scope
+  const distribution = Result.getOrThrow(
+    distribute({
+      members: names.map((name) => ({ peer: PeerId.make(name) })),
+      epoch: 1,
+      factor: options.factor ?? 3
+    })
+  )
+  const scopes = new Map<string, Scope.Closeable>()
+  const start = Effect.fnUntraced(function* (name: string, more: Partial<PeerOptions> = {}) {
+    const scope = yield* Scope.fork(outer)
+    scopes.set(name, scope)
+    const context = yield* Layer.buildWithScope(Layer.fresh(world.node(name)), scope)
+    return yield* startPeer({
+      cluster: ClusterId.make("c1"),
+      peer: PeerId.make(name),
+      distribution,
+      applications: [hostApplication(counter)],
+      times: { ...shortTimes, ...options.times },
+      limits: { ...options.limits },
+      ...more
+    }).pipe(Effect.provideContext(context), Scope.provide(scope))
+  })
+  const stop = Effect.fnUntraced(function* (name: string) {
+    const scope = scopes.get(name)
+    if (scope !== undefined) yield* Scope.close(scope, Exit.void)
+    scopes.delete(name)
+  })
+  for (const name of names) yield* start(name)
+  const client = yield* Layer.buildWithScope(world.client, outer)
+  const ask = makeAsking(Context.get(client, Messaging))
+  return { start, stop, distribution, ...ask }
+})
+
+const callRequest = makeCaller(PeerOperations.request)
+const callRead = makeCaller(PeerOperations.read)
+const callSearch = makeCaller(PeerOperations.search)
+const callStatus = makeCaller(PeerOperations.peerStatus)
+const callPartition = makeCaller(PeerOperations.partition)
+
+/** A client's calls. */
+const makeAsking = (messaging: Messaging["Service"]) => {
+  const base = Effect.fnUntraced(function* (peer: string | undefined, millis: number) {
+    return {
+      cluster: "c1",
+      deadline: millis,
+      requestId: yield* makeRequestId,
+      ...(peer === undefined ? {} : { instance: peer })
+    }
+  })
+  const add = Effect.fnUntraced(
+    function* (
+      key: PartitionKey,
+      events: ReadonlyArray<unknown>,
+      options: {
+        readonly at?: string
+        readonly writeConcern?: PeerOperations.WriteConcern
+        readonly requestId?: string
+        readonly millis?: number
+        readonly hops?: ReadonlyArray<PeerOperations.Hop>
+      } = {}
+    ) {
+      const { at, hops = [], millis = 3_000, requestId, writeConcern = "majority" } = options
+      const call = yield* base(at, millis)
+      const { response } = yield* callRequest({
+        ...call,
+        requestId: requestId ?? call.requestId,
+        request: { application: "counter", key, events, writeConcern, hops }
+      })
+      return response
+    },
+    Effect.provideService(Messaging, messaging)
+  )
+  const read = Effect.fnUntraced(
+    function* (key: PartitionKey, at?: string) {
+      const request = { application: "counter", key, hops: [] }
+      return (yield* callRead({ ...(yield* base(at, 3_000)), request })).response.state
+    },
+    Effect.provideService(Messaging, messaging)
+  )
+  const search = Effect.fnUntraced(
+    function* (options: {
+      readonly at?: string
+      readonly from?: string
+      readonly upTo?: string
+      readonly after?: PeerOperations.IndexCursor
+      readonly limit?: number
+      readonly withState?: boolean
+    }) {
+      const { after, at, from = "any", limit = 100, upTo = from, withState = false } = options
+      const { response } = yield* callSearch({
+        ...(yield* base(at, 3_000)),
+        request: {
+          application: "counter",
+          from: text(from),
+          upTo: text(upTo),
+          limit,
+          withState,
+          ...(after === undefined ? {} : { after })
+        }
+      })
+      return response
+    },
+    Effect.provideService(Messaging, messaging)
+  )
+  const status = Effect.fnUntraced(
+    function* (at: string) {
+      return (yield* callStatus({ ...(yield* base(at, 3_000)), request: {} })).response
+    },
+    Effect.provideService(Messaging, messaging)
+  )
+  const show = Effect.fnUntraced(
+    function* (key: PartitionKey, at: string) {
+      const request = { application: "counter", key }
+      return (yield* callPartition({ ...(yield* base(at, 3_000)), request })).response
+    },
+    Effect.provideService(Messaging, messaging)
+  )
+  return { add, read, search, status, show }
+}
+
+/** Tries again until it succeeds; fails as the last try when that takes too long. */
+export const eventually = <A, E, R>(check: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+  const attempt = (left: number): Effect.Effect<A, E, R> =>
+    Effect.catchCause(check, (cause) =>
+      left === 0
+        ? Effect.failCause(cause)
+        : Effect.andThen(
+            Effect.sleep(20),
+            Effect.suspend(() => attempt(left - 1))
+          )
+    )
+  return attempt(250)
+}
