@@ -6,46 +6,66 @@
  */
 import { Effect } from "effect"
 
+/** How long a condition is waited for. */
+export interface Wait<E> {
+  readonly waitMs: number
+  /** What the wait fails with. */
+  readonly late: () => E
+  /** When the other side last moved, by `performance.now()`; the wait counts from there. */
+  readonly moved?: () => number
+}
+
 /** Rung by event listeners, waited on by effects. */
 export interface Bell {
   readonly ring: () => void
   /** Waits until `check` answers an effect, at most `waitMs`; then fails with `late()`. */
   readonly until: <A, E>(
     check: () => Effect.Effect<A, E> | undefined,
-    wait: { readonly waitMs: number; readonly late: () => E }
+    wait: Wait<E>
   ) => Effect.Effect<A, E>
+  /** Waits until `check` answers an effect, without a deadline of its own. */
+  readonly whenever: <A, E>(check: () => Effect.Effect<A, E> | undefined) => Effect.Effect<A, E>
 }
 
 /** Makes a bell. */
 export const makeBell = (): Bell => {
   const listeners = new Set<() => void>()
-  const until: Bell["until"] = (check, wait) =>
+  const ring = () => {
+    for (const listener of listeners) listener()
+  }
+  const whenever: Bell["whenever"] = (check) =>
     Effect.suspend(() => {
       const now = check()
       if (now !== undefined) return now
       return Effect.callback((resume) => {
-        const stop = () => {
-          clearTimeout(timer)
-          listeners.delete(listener)
-        }
         const listener = () => {
           const next = check()
           if (next === undefined) return
-          stop()
+          listeners.delete(listener)
           resume(next)
         }
-        const timer = setTimeout(() => {
-          stop()
-          resume(Effect.fail(wait.late()))
-        }, wait.waitMs)
         listeners.add(listener)
-        return Effect.sync(stop)
+        return Effect.sync(() => listeners.delete(listener))
       })
     })
-  return {
-    ring: () => {
-      for (const listener of listeners) listener()
-    },
-    until
-  }
+  const until: Bell["until"] = (check, wait) =>
+    Effect.suspend(() => {
+      const now = check()
+      if (now !== undefined) return now
+      let isLate = false
+      let timer: NodeJS.Timeout | undefined
+      const arm = (restMs: number) => {
+        timer = setTimeout(() => {
+          const idleMs = performance.now() - (wait.moved?.() ?? Number.NEGATIVE_INFINITY)
+          if (idleMs < wait.waitMs) return arm(wait.waitMs - idleMs)
+          isLate = true
+          ring()
+        }, restMs)
+      }
+      arm(wait.waitMs)
+      return whenever(() => check() ?? (isLate ? Effect.fail(wait.late()) : undefined)).pipe(
+        Effect.ensuring(Effect.sync(() => clearTimeout(timer)))
+      )
+    })
+  return { ring, until, whenever }
 }

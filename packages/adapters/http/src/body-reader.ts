@@ -27,6 +27,8 @@ export interface BodyOptions {
   readonly waitMs: number
   /** Called when the first bytes are wanted. */
   readonly onStart?: () => void
+  /** Called each time bytes were taken. */
+  readonly onTaken?: () => void
 }
 
 type Pieces = readonly [Uint8Array, ...Array<Uint8Array>]
@@ -60,12 +62,12 @@ export const bodyStream = (
     pieces = []
   }
   const take = (): Effect.Effect<Pieces, ChunkTransportError | Cause.Done> | undefined => {
-    const [first, ...rest] = pieces
-    if (first !== undefined) {
-      pieces = []
-      buffered = 0
-      message.resume()
-      return Effect.succeed([first, ...rest])
+    const piece = pieces.shift()
+    if (piece !== undefined) {
+      buffered -= piece.length
+      if (buffered < bufferedBytesMax) message.resume()
+      options.onTaken?.()
+      return Effect.succeed([piece])
     }
     if (message.readableEnded) return Cause.done()
     if (message.destroyed) {

@@ -10,21 +10,21 @@ export interface BodyWriter {
   readonly send: (piece: Uint8Array) => Effect.Effect<void, ChunkTransportError>
 }
 
-/** Prepares a message for sending; `hasEnded` says that the other side wants no more bytes. */
+/** Prepares a message for sending. */
 export const bodyWriter = (
   message: OutgoingMessage,
   options: {
     readonly deviceId: string
     readonly waitMs: number
-    readonly hasEnded?: () => boolean
+    /** When the other side last moved, by `performance.now()`. */
+    readonly moved?: () => number
   }
 ): BodyWriter => {
   const bell = makeBell()
   const refuse = (code: ChunkTransportError["code"], text: string) =>
     new ChunkTransportError({ code, deviceId: options.deviceId, message: text })
-  for (const event of ["drain", "close", "error", "response"]) message.on(event, bell.ring)
+  for (const event of ["drain", "close", "error"]) message.on(event, bell.ring)
   const check = () => {
-    if (options.hasEnded?.() === true) return Effect.void
     if (message.destroyed) return Effect.fail(refuse("unreachable", "the connection broke"))
     return message.writableNeedDrain ? undefined : Effect.void
   }
@@ -34,7 +34,7 @@ export const bodyWriter = (
         if (message.destroyed) return Effect.fail(refuse("unreachable", "the connection broke"))
         message.write(piece)
         return bell.until(check, {
-          waitMs: options.waitMs,
+          ...options,
           late: () => refuse("timeout", `no byte was taken for ${options.waitMs} ms`)
         })
       })

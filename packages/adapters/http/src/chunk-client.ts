@@ -35,13 +35,42 @@ type ReadOptions = Parameters<Transport["read"]>[0]
 const millis = (deadline: Duration.Input): number =>
   Math.max(1, Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(deadline))))
 
+/** Fails with `timeout` once nothing has moved for the deadline; also while the data pauses. */
+const makeWatchdog = (wait: {
+  readonly deviceId: string
+  readonly waitMs: number
+  readonly moved: () => number
+}) => {
+  let moved = performance.now()
+  const watch: Effect.Effect<never, ChunkTransportError> = Effect.suspend(() => {
+    const idleMs = performance.now() - Math.max(moved, wait.moved())
+    return idleMs >= wait.waitMs
+      ? Effect.fail(
+          new ChunkTransportError({
+            code: "timeout",
+            deviceId: wait.deviceId,
+            message: `nothing moved for ${wait.waitMs} ms`
+          })
+        )
+      : Effect.andThen(Effect.sleep(Math.ceil(wait.waitMs - idleMs)), watch)
+  })
+  return {
+    touch: () => {
+      moved = performance.now()
+    },
+    watch
+  }
+}
+
+/** Sends the data, until all of it is sent or the server has answered. */
 const sendBody = (
   exchange: ChunkExchange,
   options: WriteOptions,
   wait: { readonly deviceId: string; readonly waitMs: number }
-) => {
-  const hasEnded = () => exchange.response() !== undefined
-  const writer = bodyWriter(exchange.request, { ...wait, hasEnded })
+): Effect.Effect<void, ChunkTransportError> => {
+  const { moved } = exchange
+  const writer = bodyWriter(exchange.request, { ...wait, moved })
+  const watchdog = makeWatchdog({ ...wait, moved })
   const mismatch = (sent: number) =>
     new ChunkTransportError({
       code: "invalid",
@@ -50,24 +79,19 @@ const sendBody = (
     })
   let sent = 0
   const sendAll = options.data.pipe(
-    Stream.takeWhile(() => !hasEnded()),
     Stream.runForEach((piece) => {
       sent += piece.length
+      watchdog.touch()
       return sent > options.length ? Effect.fail(mismatch(sent)) : writer.send(piece)
-    })
-  )
-  return Effect.suspend(() => (hasEnded() ? Effect.void : sendAll)).pipe(
+    }),
     Effect.andThen(
-      Effect.suspend(() =>
-        sent === options.length || hasEnded() ? Effect.void : Effect.fail(mismatch(sent))
-      )
+      Effect.suspend(() => (sent === options.length ? Effect.void : Effect.fail(mismatch(sent))))
     ),
-    Effect.andThen(
-      Effect.sync(() => {
-        if (!hasEnded()) exchange.request.end()
-      })
-    )
+    Effect.andThen(Effect.sync(() => exchange.request.end()))
   )
+  return exchange.response() === undefined
+    ? Effect.raceAllFirst([exchange.answeredEarly, sendAll, watchdog.watch])
+    : Effect.void
 }
 
 const readOutcomes = Effect.fnUntraced(function* (

@@ -3,7 +3,9 @@
  *
  * 1. A request that a kept connection lost before anything was answered is sent once more on a new
  *    one: the server had closed it between two exchanges.
- * 2. When the scope closes the request is gone, whatever it was doing.
+ * 2. A server that takes long over a body shows by `102 Processing` that it moves; each wait counts
+ *    from its last sign.
+ * 3. When the scope closes the request is gone, whatever it was doing.
  */
 import { type Agent, type ClientRequest, type IncomingMessage, request } from "node:http"
 import { ChunkTransportError } from "@holdfast/storage"
@@ -30,10 +32,14 @@ export interface ChunkRequestOptions {
 /** An exchange under way. */
 export interface ChunkExchange {
   readonly request: ClientRequest
+  /** When the server last showed a sign, by `performance.now()`. */
+  readonly moved: () => number
   /** The response, as soon as it has begun. */
   readonly response: () => IncomingMessage | undefined
   /** Waits for the server's consent to the body, or for its response if that comes instead. */
   readonly consented: Effect.Effect<void, ChunkTransportError>
+  /** Waits for a response that comes before the body is sent; as long as the body takes. */
+  readonly answeredEarly: Effect.Effect<void>
   /** Waits for the response. */
   readonly responded: Effect.Effect<IncomingMessage, ChunkTransportError>
 }
@@ -51,6 +57,14 @@ const parseUrl = (options: ChunkRequestOptions): Result.Result<URL, ChunkTranspo
     : Result.succeed(url)
 }
 
+/** What was heard of the server. */
+interface Seen {
+  consent: boolean
+  moved: number
+  response?: IncomingMessage
+  error?: Error
+}
+
 const start = (options: ChunkRequestOptions, url: URL, bell: Bell) => {
   // Node takes `highWaterMark` here, though its types do not name it.
   const requestOptions = {
@@ -60,7 +74,10 @@ const start = (options: ChunkRequestOptions, url: URL, bell: Bell) => {
     highWaterMark: sendBufferBytes
   }
   const started = request(url, requestOptions)
-  const seen: { consent: boolean; response?: IncomingMessage; error?: Error } = { consent: false }
+  const seen: Seen = { consent: false, moved: performance.now() }
+  started.on("information", () => {
+    seen.moved = performance.now()
+  })
   started.on("continue", () => {
     seen.consent = true
     bell.ring()
@@ -96,18 +113,21 @@ const makeExchange = (
   const { started, seen } = current
   const late = (what: string) => () =>
     transportError(options, "timeout", `${options.baseUrl}: ${what} for ${options.waitMs} ms`)
+  const moved = () => seen.moved
   return {
     request: started,
+    moved,
     response: () => seen.response,
     consented: bell.until(
       () =>
         seen.consent || seen.response !== undefined ? Effect.void : failureOf(options, current),
       { waitMs: options.waitMs, late: late("no connection or no consent") }
     ),
+    answeredEarly: bell.whenever(() => (seen.response === undefined ? undefined : Effect.void)),
     responded: bell.until(
       () =>
         seen.response === undefined ? failureOf(options, current) : Effect.succeed(seen.response),
-      { waitMs: options.waitMs, late: late("no answer") }
+      { waitMs: options.waitMs, moved, late: late("no answer") }
     )
   }
 }

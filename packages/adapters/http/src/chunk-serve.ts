@@ -26,6 +26,9 @@ const capabilityBytesMax = 2_048
 const refuse = (code: ChunkTransportError["code"], deviceId: string, message: string) =>
   new ChunkTransportError({ code, deviceId, message })
 
+/** Signs of progress within one wait of the client. */
+const signsPerWait = 4
+
 /** A header that may come once; a list of them is no header. */
 const header = (request: IncomingMessage, name: string): string | undefined => {
   const value = request.headers[name]
@@ -72,6 +75,17 @@ const targetsOf = (request: IncomingMessage, address: ChunkAddress) => {
   })
 }
 
+/** Tells the client now and then that its bytes are being taken. */
+const signs = ({ response }: ServerExchange, intervalMs: number): (() => void) => {
+  let last = performance.now()
+  return () => {
+    const now = performance.now()
+    if (now - last < intervalMs || response.headersSent || response.destroyed) return
+    last = now
+    response.writeProcessing()
+  }
+}
+
 /** Each server waits a little less than the one before it, so that answers come back in time. */
 const deadlineShare = 0.8
 
@@ -88,7 +102,12 @@ const serveWrite = Effect.fnUntraced(function* (
     chunk: address.chunk,
     length,
     targets,
-    data: bodyStream(request, { deviceId: address.deviceId, waitMs, onStart: options.consent }),
+    data: bodyStream(request, {
+      deviceId: address.deviceId,
+      waitMs,
+      onStart: options.consent,
+      onTaken: signs(exchange, waitMs / signsPerWait)
+    }),
     deadline: Duration.millis(Math.ceil(waitMs * deadlineShare))
   })
   answerJson(exchange, 200, encodeOutcomes(outcomes))

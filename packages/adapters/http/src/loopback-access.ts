@@ -45,7 +45,10 @@ export const readAccess = (path: string): Effect.Effect<LoopbackAccess, Messagin
       const code = cause instanceof Error && "code" in cause ? cause.code : undefined
       return code === "EACCES" || code === "EPERM"
         ? accessError("denied", `${path} may not be read by this user`)
-        : accessError("disconnected", `no server runs here: ${path} cannot be read (${String(code)})`)
+        : accessError(
+            "disconnected",
+            `no server runs here: ${path} cannot be read (${String(code)})`
+          )
     }
   }).pipe(
     Effect.flatMap((text) =>
