@@ -10,8 +10,9 @@
  * 4. A stalled node holds at most `heldMax` messages; more are lost.
  */
 import type { Clock, Random } from "effect"
+import { lowerBound } from "./byte-order.ts"
+import { linkName, type LinkRules } from "./link-rules.ts"
 import type { LinkFaults } from "./network-fault.ts"
-import { faultlessLink } from "./network-fault.ts"
 import type { NetworkTrace } from "./network-trace.ts"
 
 /** A message on its way between two nodes. */
@@ -23,18 +24,10 @@ export interface Transit {
   readonly arrive: () => void
 }
 
-interface DueTransit {
-  readonly due: bigint
-  readonly transit: Transit
-}
-
 /** The links of one network. */
 export interface Links {
+  readonly rules: LinkRules
   readonly transmit: (transit: Transit) => void
-  readonly setFaults: (faults: LinkFaults, from: string | null, to: string | null) => void
-  readonly block: (from: string, to: string) => void
-  readonly unblock: (from: string, to: string) => void
-  readonly unblockAll: () => void
   readonly stall: (node: string) => void
   readonly resume: (node: string) => void
   /** Whether anything passes this way now. */
@@ -47,6 +40,7 @@ export interface Links {
 export interface LinksOptions {
   readonly clock: Clock.Clock
   readonly random: Random.Random
+  readonly rules: LinkRules
   readonly trace: NetworkTrace
   readonly origin: bigint
   readonly heldMax: number
@@ -54,136 +48,104 @@ export interface LinksOptions {
   readonly wakeAfter: (millis: number, wake: () => void) => void
 }
 
+interface LinksState extends LinksOptions {
+  /** Sorted by when they are due, then by when they were sent. */
+  readonly onTheWay: Array<{ readonly due: bigint; readonly transit: Transit }>
+  /** The latest due time of each link. */
+  readonly latestDue: Map<string, bigint>
+  /** What each stalled node holds. */
+  readonly stalled: Map<string, Array<() => void>>
+}
+
 const nanosPerMilli = 1_000_000n
-/** A link's name; null stands for any node. */
-const linkName = (from: string | null, to: string | null): string => JSON.stringify([from, to])
 
-/** Makes links that deliver everything at once; a transmit is O(log n) in the messages on the way. */
+const chance = (state: LinksState, probability: number): boolean =>
+  probability > 0 && state.random.nextDoubleUnsafe() < probability
+
+const drawDelay = (state: LinksState, { delayMillis: [shortest, longest] }: LinkFaults): number => {
+  const spread = longest - shortest + 1
+  if (spread <= 1) return shortest
+  return shortest + Math.floor(state.random.nextDoubleUnsafe() * spread)
+}
+
+const note = (
+  state: LinksState,
+  kind: "delivered" | "lost" | "duplicated" | "held",
+  { from, to, subject, message }: Transit
+): void => {
+  const at = state.clock.monotonicTimeNanosUnsafe() - state.origin
+  state.trace.add({ at, kind, from, to, subject, message })
+}
+
+/** Keeps a step for a stalled node's return, or loses the message; false when it is not stalled. */
+const isHeld = (state: LinksState, node: string, transit: Transit, step: () => void): boolean => {
+  const held = state.stalled.get(node)
+  if (held === undefined) return false
+  const hasRoom = held.length < state.heldMax
+  note(state, hasRoom ? "held" : "lost", transit)
+  if (hasRoom) held.push(step)
+  return true
+}
+
+const arrive = (state: LinksState, transit: Transit): void => {
+  if (state.rules.isBlocked(transit.from, transit.to)) return note(state, "lost", transit)
+  if (isHeld(state, transit.to, transit, () => arrive(state, transit))) return
+  note(state, "delivered", transit)
+  transit.arrive()
+}
+
+const deliverDue = (state: LinksState): void => {
+  const { onTheWay } = state
+  const now = state.clock.monotonicTimeNanosUnsafe()
+  for (let next = onTheWay[0]; next !== undefined && next.due <= now; next = onTheWay[0]) {
+    onTheWay.shift()
+    arrive(state, next.transit)
+  }
+}
+
+const awaitDue = (state: LinksState, due: bigint): void => {
+  const remaining = due - state.clock.monotonicTimeNanosUnsafe()
+  if (remaining <= 0n) return deliverDue(state)
+  // A timer may fire early; whole milliseconds, rounded up, always make progress.
+  const millis = Number((remaining + nanosPerMilli - 1n) / nanosPerMilli)
+  state.wakeAfter(millis, () => awaitDue(state, due))
+}
+
+const dueTime = (state: LinksState, transit: Transit, faults: LinkFaults, now: bigint): bigint => {
+  const due = now + BigInt(drawDelay(state, faults)) * nanosPerMilli
+  if (chance(state, faults.reorder)) return due
+  const name = linkName(transit.from, transit.to)
+  const latest = state.latestDue.get(name) ?? due
+  const ordered = due > latest ? due : latest
+  state.latestDue.set(name, ordered)
+  return ordered
+}
+
+const transmit = (state: LinksState, transit: Transit): void => {
+  const { from, to } = transit
+  if (isHeld(state, from, transit, () => transmit(state, transit))) return
+  const faults = state.rules.faultsOf(from, to)
+  const isLost = state.rules.isBlocked(from, to) || chance(state, faults.loss)
+  if (isLost) return note(state, "lost", transit)
+  const isTwice = chance(state, faults.duplication)
+  if (isTwice) note(state, "duplicated", transit)
+  const now = state.clock.monotonicTimeNanosUnsafe()
+  const dues = (isTwice ? [1, 2] : [1]).map(() => dueTime(state, transit, faults, now))
+  for (const due of dues) {
+    const place = lowerBound(state.onTheWay, (other) => other.due <= due)
+    state.onTheWay.splice(place, 0, { due, transit })
+    awaitDue(state, due)
+  }
+}
+
+/** Makes links that hold nothing; a transmit is O(n) in the messages on the way. */
 export const makeLinks = (options: LinksOptions): Links => {
-  const { clock, trace } = options
-  const linkFaults = new Map<string, LinkFaults>()
-  const blocked = new Set<string>()
+  const { rules } = options
   const stalled = new Map<string, Array<() => void>>()
-  const latestDue = new Map<string, bigint>()
-  const onTheWay: Array<DueTransit> = []
-
-  const chance = (probability: number): boolean =>
-    probability > 0 && options.random.nextDoubleUnsafe() < probability
-
-  const note = (kind: "delivered" | "lost" | "duplicated" | "held", transit: Transit): void => {
-    const { from, to, subject, message } = transit
-    trace.add({
-      at: clock.monotonicTimeNanosUnsafe() - options.origin,
-      kind,
-      from,
-      to,
-      subject,
-      message
-    })
-  }
-
-  const faultsOf = (from: string, to: string): LinkFaults =>
-    linkFaults.get(linkName(from, to)) ??
-    linkFaults.get(linkName(from, null)) ??
-    linkFaults.get(linkName(null, to)) ??
-    linkFaults.get(linkName(null, null)) ??
-    faultlessLink
-
-  const isBlocked = ({ from, to }: { readonly from: string; readonly to: string }): boolean =>
-    blocked.has(linkName(from, to))
-
-  /** Keeps a step for a stalled node's return; answers whether it did, or lost the message. */
-  const heldFor = (node: string, transit: Transit, step: () => void): boolean => {
-    const held = stalled.get(node)
-    if (held === undefined) return false
-    if (held.length < options.heldMax) {
-      note("held", transit)
-      held.push(step)
-    } else {
-      note("lost", transit)
-    }
-    return true
-  }
-
-  const arrive = (transit: Transit): void => {
-    if (isBlocked(transit)) note("lost", transit)
-    else if (!heldFor(transit.to, transit, () => arrive(transit))) {
-      note("delivered", transit)
-      transit.arrive()
-    }
-  }
-
-  const deliverDue = (): void => {
-    const now = clock.monotonicTimeNanosUnsafe()
-    for (let next = onTheWay[0]; next !== undefined && next.due <= now; next = onTheWay[0]) {
-      onTheWay.shift()
-      arrive(next.transit)
-    }
-  }
-
-  const awaitDue = (due: bigint): void => {
-    const remaining = due - clock.monotonicTimeNanosUnsafe()
-    if (remaining <= 0n) return deliverDue()
-    // A timer may fire early; whole milliseconds, rounded up, always make progress.
-    const millis = Number((remaining + nanosPerMilli - 1n) / nanosPerMilli)
-    options.wakeAfter(millis, () => awaitDue(due))
-  }
-
-  const drawDelay = ({ delayMillis: [shortest, longest] }: LinkFaults): number => {
-    const spread = longest - shortest + 1
-    const drawn = spread <= 1 ? 0 : Math.floor(options.random.nextDoubleUnsafe() * spread)
-    return shortest + drawn
-  }
-
-  const dueTime = (transit: Transit, faults: LinkFaults, now: bigint): bigint => {
-    const due = now + BigInt(drawDelay(faults)) * nanosPerMilli
-    if (chance(faults.reorder)) return due
-    const name = linkName(transit.from, transit.to)
-    const latest = latestDue.get(name) ?? 0n
-    const ordered = due > latest ? due : latest
-    latestDue.set(name, ordered)
-    return ordered
-  }
-
-  const enqueue = (due: bigint, transit: Transit): void => {
-    let low = 0
-    let high = onTheWay.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      const there = onTheWay[middle]
-      if (there !== undefined && there.due <= due) low = middle + 1
-      else high = middle
-    }
-    onTheWay.splice(low, 0, { due, transit })
-    awaitDue(due)
-  }
-
-  const transmit = (transit: Transit): void => {
-    if (heldFor(transit.from, transit, () => transmit(transit))) return
-    const faults = faultsOf(transit.from, transit.to)
-    if (isBlocked(transit) || chance(faults.loss)) return note("lost", transit)
-    const twice = chance(faults.duplication)
-    const now = clock.monotonicTimeNanosUnsafe()
-    const dues = [dueTime(transit, faults, now)]
-    if (twice) {
-      note("duplicated", transit)
-      dues.push(dueTime(transit, faults, now))
-    }
-    for (const due of dues) enqueue(due, transit)
-  }
-
+  const state: LinksState = { ...options, onTheWay: [], latestDue: new Map(), stalled }
   return {
-    transmit,
-    setFaults: (faults, from, to) => {
-      linkFaults.set(linkName(from, to), faults)
-    },
-    block: (from, to) => {
-      if (from !== to) blocked.add(linkName(from, to))
-    },
-    unblock: (from, to) => {
-      blocked.delete(linkName(from, to))
-    },
-    unblockAll: () => blocked.clear(),
+    rules,
+    transmit: (transit) => transmit(state, transit),
     stall: (node) => {
       if (!stalled.has(node)) stalled.set(node, [])
     },
@@ -192,7 +154,7 @@ export const makeLinks = (options: LinksOptions): Links => {
       stalled.delete(node)
       for (const step of held) step()
     },
-    isOpen: (from, to) => !isBlocked({ from, to }) && !stalled.has(from) && !stalled.has(to),
-    drawDelay: (from, to) => drawDelay(faultsOf(from, to))
+    isOpen: (from, to) => !rules.isBlocked(from, to) && !stalled.has(from) && !stalled.has(to),
+    drawDelay: (from, to) => drawDelay(state, rules.faultsOf(from, to))
   }
 }

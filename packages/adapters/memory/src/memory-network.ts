@@ -13,6 +13,7 @@
  */
 import { Messaging } from "@holdfast/messaging"
 import { Clock, Context, Effect, Layer, Random, Scope } from "effect"
+import { makeLinkRules } from "./link-rules.ts"
 import { makeLinks } from "./links.ts"
 import type { Listener } from "./listener.ts"
 import { makeEndpoint } from "./memory-messaging.ts"
@@ -57,6 +58,7 @@ const make = Effect.fnUntraced(function* (options: MemoryNetworkOptions = {}) {
   const links = makeLinks({
     clock,
     random,
+    rules: makeLinkRules(),
     trace,
     origin,
     heldMax: options.heldMax ?? 4_096,
@@ -112,24 +114,25 @@ const crash = (network: Network, node: Node): void => {
 
 const applyFault = (network: Network, fault: NetworkFault): void => {
   const { links } = network
+  const { rules } = links
   network.note({ kind: "fault", from: "", to: "", subject: JSON.stringify(fault), message: 0 })
   switch (fault._tag) {
     case "Links":
-      return links.setFaults(fault.faults, fault.from, fault.to)
+      return rules.setFaults(fault.faults, fault.from, fault.to)
     case "Block":
-      return links.block(fault.from, fault.to)
+      return rules.block(fault.from, fault.to)
     case "Unblock":
-      return links.unblock(fault.from, fault.to)
+      return rules.unblock(fault.from, fault.to)
     case "Partition":
       for (const left of fault.left) {
         for (const right of fault.right) {
-          links.block(left, right)
-          links.block(right, left)
+          rules.block(left, right)
+          rules.block(right, left)
         }
       }
       return
     case "Heal":
-      return links.unblockAll()
+      return rules.unblockAll()
     case "Crash":
       return crash(network, network.node(fault.node))
     case "Stall":

@@ -104,7 +104,10 @@ const describePayload = (contract: MessagingContract): void => {
   }
 }
 
-/** A listener whose handlers wait for `go`, with what it has counted. */
+/**
+ * Handlers that wait until the gate opens, and what they have counted. A listener's closing waits
+ * for its handlers, so each test opens the gate before that, however it ends.
+ */
 const makeGate = Effect.gen(function* () {
   const go = yield* Deferred.make<void>()
   const running = yield* Ref.make(0)
@@ -138,12 +141,13 @@ const describeBacklog = (contract: MessagingContract): void => {
       yield* responder.serve({ subject, concurrency: 2, backlog: 3 }, () =>
         Effect.as(gate.handle, { headers: {}, data: bytes("ok") })
       )
+      yield* Effect.addFinalizer(() => gate.open)
       const asked = yield* Effect.forEach(Array.from({ length: 7 }), () =>
         Effect.forkChild(ask(requester, subject))
       )
       const refused = Effect.sync(() => asked.filter((fiber) => fiber.pollUnsafe() !== undefined))
       yield* isAnswered(Effect.map(refused, (fibers) => fibers.length === 2))
-      assert.strictEqual(yield* gate.running, 2)
+      yield* isAnswered(Effect.map(gate.running, (count) => count === 2))
       yield* gate.open
       const results = yield* Effect.forEach(asked, Fiber.join)
       const codes = results.map((result) =>
@@ -168,6 +172,7 @@ const describeBacklog = (contract: MessagingContract): void => {
       const subject = freshSubject()
       const gate = yield* makeGate
       yield* responder.subscribe({ subject, concurrency: 1, backlog: 2 }, () => gate.handle)
+      yield* Effect.addFinalizer(() => gate.open)
       const data = bytes("x")
       yield* Effect.repeat(requester.publish({ subject, data }), { times: 9 })
       yield* isAnswered(Effect.map(gate.running, (count) => count === 1))

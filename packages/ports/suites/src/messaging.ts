@@ -77,11 +77,11 @@ const describeRequests = (contract: MessagingContract): void => {
       yield* responder.serve({ subject, concurrency: 1, backlog: 0 }, () =>
         Effect.as(Deferred.await(stop), { headers: {}, data: bytes("late") })
       )
+      yield* Effect.addFinalizer(() => Deferred.succeed(stop, undefined))
       const error = yield* Effect.flip(request(requester, subject, "x", "150 millis"))
       assert.strictEqual(error.code, "timeout")
       assert.strictEqual(error.subject, subject)
       assert.isTrue(error.isRetryable)
-      yield* Deferred.succeed(stop, undefined)
     })
   )
 
