@@ -18,6 +18,7 @@ import { type KV, type KvEntry, Kvm } from "@nats-io/kv"
 import { Effect, Option } from "effect"
 import { ensureConfigured, type WantedConfig } from "./ensure-stream.ts"
 import { callDeadlineMs, callJetStream, type JetStreamFailure } from "./jetstream-call.ts"
+import { confirmWrite } from "./lost-answer.ts"
 import type { ManagedConnection } from "./managed-connection.ts"
 import { NatsError } from "./nats-error.ts"
 import { openManager } from "./open-manager.ts"
@@ -114,24 +115,13 @@ const put = (
     previousSeq === 0
       ? callJetStream(connection, () => store.create(key, value))
       : callJetStream(connection, () => store.put(key, value, { previousSeq }))
-  return sent.pipe(
-    Effect.map((revision) => BigInt(revision)),
-    Effect.catch((failure) =>
-      failure.kind === "unavailable"
-        ? Effect.flatMap(get(key), (found) =>
-            Option.isSome(found) &&
-            found.value.revision > BigInt(previousSeq) &&
-            isSame(found.value.value, value)
-              ? Effect.succeed(found.value.revision)
-              : Effect.fail(failure)
-          )
-        : Effect.fail(failure)
-    )
-  )
+  return confirmWrite({
+    write: Effect.map(sent, (revision) => BigInt(revision)),
+    look: get(key),
+    replaced: BigInt(previousSeq),
+    value
+  })
 }
-
-const isSame = (left: Uint8Array, right: Uint8Array): boolean =>
-  left.length === right.length && left.every((byte, index) => byte === right[index])
 
 const list = (
   connection: ManagedConnection,

@@ -40,16 +40,19 @@ const bare = (connection: ManagedConnection) =>
     const consumer = await jetstream(connection.native).consumers.get(stream, name)
     const started = performance.now()
     let count = 0
-    await new Promise<void>((resolve, reject) => {
-      const consuming = consumer.consume({
-        max_messages: 8_192,
-        callback: (message) => {
-          count += message.data.length > 0 ? 1 : 0
-          if (count === recordCount)
-            consuming.then((messages) => messages.stop(), reject).then(resolve)
-        }
-      })
+    let finish: () => void = () => undefined
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve
     })
+    const messages = await consumer.consume({
+      max_messages: 8_192,
+      callback: (message) => {
+        count += message.data.length > 0 ? 1 : 0
+        if (count === recordCount) finish()
+      }
+    })
+    await finished
+    messages.stop()
     return recordCount / ((performance.now() - started) / 1000)
   })
 

@@ -146,8 +146,9 @@ const makeBatch = (given: {
   }
 
   const pump = (): void => {
-    while (failure === undefined && sent < records.length && sent - answers < window) send(sent++)
-    if (failure === undefined && answers === records.length) {
+    const mayGoOn = (): boolean => failure === undefined
+    while (mayGoOn() && sent < records.length && sent - answers < window) send(sent++)
+    if (mayGoOn() && answers === records.length) {
       settle(Effect.succeed({ duplicates, last: BigInt(last) }))
     }
   }

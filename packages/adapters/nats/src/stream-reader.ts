@@ -59,6 +59,8 @@ export interface ReaderOptions {
 const firstPause = Duration.millis(50)
 const longestPause = Duration.seconds(2)
 const looksBetweenInspections = 5
+/** A stream without a leader does not answer at all; asking again soon finds the new one. */
+const inspectDeadline = Duration.seconds(2)
 
 interface Reader extends ReaderOptions {
   readonly cursor: ShardCursor
@@ -101,6 +103,11 @@ const inspect = (
   created: string | undefined
 ): Effect.Effect<StreamFacts, RecordSourceError> =>
   callJetStream(options.connection, () => options.manager.streams.info(options.shard.stream)).pipe(
+    Effect.timeoutOrElse({
+      duration: inspectDeadline,
+      orElse: () =>
+        Effect.fail({ kind: "unavailable", message: "JetStream did not answer in time" } as const)
+    }),
     Effect.mapError((failure) => toRecordSourceError(options.shard.stream, failure)),
     Effect.flatMap((info) => {
       const fault = readFault(info, after, created)

@@ -1,6 +1,6 @@
 import { NatsConnections, natsRecordSourceLayer } from "@holdfast/adapter-nats"
 import { RecordSource } from "@holdfast/records"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 
 const records = natsRecordSourceLayer({
   shards: Effect.succeed([{ shard: "orders", stream: "ORDERS" }])
