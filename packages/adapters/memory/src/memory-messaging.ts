@@ -62,6 +62,9 @@ const refusal = (endpoint: Endpoint, outgoing: Outgoing): MessagingError | undef
   }
 }
 
+/** What the subject of a reply begins with in the trace. */
+const replyPrefix = "_reply."
+
 /** Sends a request's answer back over the link; a refusal travels as its error. */
 const answerOver = (
   network: Network,
@@ -70,7 +73,8 @@ const answerOver = (
   answer: Answer
 ) => {
   return (outcome: Effect.Effect<Reply, MessagingError>): void => {
-    const { subject, message } = requester
+    const { message } = requester
+    const subject = `${replyPrefix}${requester.subject}`
     network.note({ kind: "reply", from: listener.node, to: requester.node, subject, message })
     network.links.transmit({
       from: listener.node,

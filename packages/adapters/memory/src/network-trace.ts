@@ -20,6 +20,7 @@ export interface NetworkEvent {
     | "fault"
   readonly from: string
   readonly to: string
+  /** A reply's is its request's with `_reply.` before it; a fault's is the fault as JSON. */
   readonly subject: string
   /** The message's number in order of sending; a reply carries its request's, a fault has 0. */
   readonly message: number
