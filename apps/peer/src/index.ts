@@ -1,2 +1,3 @@
-/** The peer as a process. */
-export {}
+/** The peer as a process, and as a part of a larger one. */
+export { peerCommand } from "./command.ts"
+export { peerProcess, type PeerProcessOptions } from "./peer-process.ts"

@@ -11,4 +11,5 @@ export {
 } from "./cluster-flags.ts"
 export { createClusterKey, macWith, readClusterKey } from "./cluster-key.ts"
 export { CommandFailure, failure, sentenceOf, sentenceOfCause } from "./command-failure.ts"
+export { sayReady } from "./ready.ts"
 export { runProcess } from "./run-process.ts"

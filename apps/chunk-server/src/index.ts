@@ -1,2 +1,0 @@
-/** The chunk server as a process. */
-export {}

@@ -1,2 +1,0 @@
-/** The command line, and the whole cluster in one process. */
-export {}

@@ -1,2 +1,0 @@
-/** The metadata service as a process. */
-export {}

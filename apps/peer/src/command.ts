@@ -1,0 +1,75 @@
+/** `peer`: one peer on NATS. */
+import { NatsConnections, natsMessagingLayer } from "@holdfast/adapter-nats"
+import {
+  clusterFlag,
+  dataFlag,
+  failure,
+  natsAccessFlags,
+  natsFlag,
+  natsOptionsOf,
+  sayReady
+} from "@holdfast/process"
+import { PeerId } from "@holdfast/wire"
+import { Config, Effect, Layer, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { peerProcess } from "./peer-process.ts"
+
+const flags = {
+  cluster: clusterFlag,
+  nats: natsFlag,
+  ...natsAccessFlags,
+  data: dataFlag,
+  id: Flag.String("id").pipe(
+    Flag.withDescription("This peer's name"),
+    Flag.withFallbackConfig(Config.String("HOLDFAST_PEER")),
+    Flag.withSchema(PeerId)
+  ),
+  peers: Flag.String("peers").pipe(
+    Flag.withDescription("The names of all peers, comma separated, the same for each of them"),
+    Flag.withFallbackConfig(Config.String("HOLDFAST_PEERS"))
+  ),
+  check: Flag.Boolean("check").pipe(
+    Flag.withDescription("Check the configuration and exit"),
+    Flag.withDefault(false)
+  )
+}
+
+const parsePeers = (text: string) =>
+  Effect.forEach(text.split(","), (name) =>
+    PeerId.makeEffect(name.trim()).pipe(
+      Effect.mapError(() => failure(`--peers names "${name}"; names have letters, digits, - and _`))
+    )
+  )
+
+/** `holdfast peer`. */
+export const peerCommand = Command.make("peer", flags, (options) =>
+  Effect.gen(function* () {
+    const peers = yield* parsePeers(options.peers)
+    if (!peers.includes(options.id)) {
+      return yield* failure(`--peers must name all peers, ${options.id} as well`)
+    }
+    if (Option.isNone(options.nats)) return yield* failure("name the NATS servers with --nats")
+    if (options.check) return
+    const connections = NatsConnections.layer(
+      natsOptionsOf({
+        servers: options.nats.value,
+        name: `holdfast-peer-${options.id}`,
+        access: options,
+        environment: process.env
+      })
+    )
+    const running = peerProcess({
+      cluster: options.cluster,
+      peer: options.id,
+      peers,
+      directory: options.data
+    }).pipe(Layer.provide(natsMessagingLayer()), Layer.provide(connections))
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        yield* Layer.build(running)
+        yield* sayReady(`peer ${options.id}`)
+        return yield* Effect.never
+      })
+    )
+  })
+).pipe(Command.withDescription("Run a peer: it holds and searches the catalogue"))

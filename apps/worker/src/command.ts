@@ -1,0 +1,107 @@
+/** `worker`: one worker on NATS and JetStream. */
+import { layerChunkTransport } from "@holdfast/adapter-http"
+import {
+  NatsConnections,
+  natsCheckpointStoreLayer,
+  natsLeaseLayer,
+  natsMessagingLayer,
+  natsRecordSourceLayer
+} from "@holdfast/adapter-nats"
+import { ArchiveClient, clientLayer } from "@holdfast/client"
+import {
+  clusterFlag,
+  failure,
+  natsAccessFlags,
+  natsFlag,
+  natsOptionsOf,
+  sayReady
+} from "@holdfast/process"
+import { type ClusterId, WorkerId } from "@holdfast/wire"
+import { Config, Effect, Layer, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { archiveShards } from "./archive-shards.ts"
+import { workerProcess } from "./worker-process.ts"
+
+const flags = {
+  cluster: clusterFlag,
+  nats: natsFlag,
+  ...natsAccessFlags,
+  id: Flag.String("id").pipe(
+    Flag.withDescription("This worker's name"),
+    Flag.withFallbackConfig(Config.String("HOLDFAST_WORKER")),
+    Flag.withSchema(WorkerId)
+  ),
+  leaseTermMs: Flag.Int("lease-term-ms").pipe(
+    Flag.withDescription("A worker not heard of for so long loses its shards"),
+    Flag.withDefault(15_000)
+  ),
+  checkpointIntervalMs: Flag.Int("checkpoint-interval-ms").pipe(
+    Flag.withDescription("How often progress is stored"),
+    Flag.withDefault(2_000)
+  ),
+  discoveryIntervalMs: Flag.Int("discovery-interval-ms").pipe(
+    Flag.withDescription("How often new archives are looked for"),
+    Flag.withDefault(10_000)
+  ),
+  check: Flag.Boolean("check").pipe(
+    Flag.withDescription("Check the configuration and exit"),
+    Flag.withDefault(false)
+  )
+}
+
+/** The source and stores of a worker on JetStream; buckets are named after the cluster. */
+const jetStreamPorts = (cluster: ClusterId) =>
+  Layer.mergeAll(
+    Layer.unwrap(
+      Effect.gen(function* () {
+        const context = yield* Effect.context<ArchiveClient>()
+        return natsRecordSourceLayer({ shards: Effect.provide(archiveShards, context) })
+      })
+    ),
+    natsCheckpointStoreLayer({ bucket: `holdfast-${cluster}-checkpoints` }),
+    natsLeaseLayer({ bucket: `holdfast-${cluster}-leases` })
+  )
+
+/** `holdfast worker`. */
+export const workerCommand = Command.make("worker", flags, (options) =>
+  Effect.gen(function* () {
+    const { cluster, id, nats } = options
+    if (Option.isNone(nats)) return yield* failure("name the NATS servers with --nats")
+    const { checkpointIntervalMs, discoveryIntervalMs, leaseTermMs } = options
+    // A renewal every fifth and a margin of a fifth leave room for three renewals that are lost.
+    const fifth = Math.max(1, Math.floor(leaseTermMs / 5))
+    const running = workerProcess({
+      cluster,
+      worker: id,
+      settings: {
+        checkpointIntervalMs,
+        discoveryIntervalMs,
+        leaseTermMs,
+        leaseRenewalMs: fifth,
+        leaseMarginMs: fifth
+      }
+    })
+    if (options.check) return
+    const connections = NatsConnections.layer(
+      natsOptionsOf({
+        servers: nats.value,
+        name: `holdfast-worker-${id}`,
+        access: options,
+        environment: process.env
+      })
+    )
+    const layer = running.pipe(
+      Layer.provide(jetStreamPorts(cluster)),
+      Layer.provide(clientLayer({ cluster, sender: id })),
+      Layer.provide(Layer.mergeAll(natsMessagingLayer(), layerChunkTransport)),
+      Layer.provide(connections)
+    )
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        yield* Layer.build(layer)
+        yield* sayReady(`worker ${id}`)
+        return yield* Effect.never
+      })
+    )
+  })
+).pipe(Command.withDescription("Run a worker: it archives the streams of all archives"))
