@@ -32,6 +32,16 @@ export const takenOver = (claim: Claim, owner: string): Claim => ({
   wantedBy: Option.none()
 })
 
+/**
+ * The claim of an owner that goes on under a higher epoch than another store has seen: after the
+ * claims were lost and started over, epochs there must still not be used twice.
+ */
+export const raised = (claim: Claim, above: number): Claim => ({
+  ...claim,
+  epoch: Math.max(claim.epoch, above) + 1,
+  beat: claim.beat + 1
+})
+
 /** The claim of an owner that goes on; the mark stays only while the shard is being drained. */
 export const renewed = (claim: Claim, keepsMark: boolean): Claim => ({
   ...claim,

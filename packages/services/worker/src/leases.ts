@@ -15,6 +15,7 @@ import {
   mayAct,
   observe,
   observeOne,
+  raised,
   released
 } from "@holdfast/lease"
 import {
@@ -205,20 +206,45 @@ const write = Effect.fnUntraced(function* (
   return true
 })
 
-const start = Effect.fnUntraced(function* (
+const start = (
   ownership: Ownership,
   { epoch, shard }: LeaseRecord,
   renewedAt: number
-) {
-  const { config, held, scope, shards } = ownership
-  const stream = shards.find((one) => one.shard === shard)?.stream ?? shard
-  const control = new ShardControl({ shard, stream, epoch, config })
-  const forget = Effect.sync(() => {
-    if (held.get(shard)?.control === control && !held.get(shard)?.isDraining) held.delete(shard)
+): Effect.Effect<void, never, Lease | ShardPorts> =>
+  Effect.gen(function* () {
+    const { config, held, scope, shards } = ownership
+    const stream = shards.find((one) => one.shard === shard)?.stream ?? shard
+    const control = new ShardControl({ shard, stream, epoch, config })
+    const supervised = Effect.tap(superviseShard(control), (end) => ended(ownership, control, end))
+    const fiber = yield* Effect.forkIn(supervised, scope)
+    held.set(shard, { epoch, control, fiber, renewedAt, isDraining: false })
   })
-  const supervised = Effect.ensuring(superviseShard(control), forget)
-  const fiber = yield* Effect.forkIn(supervised, scope)
-  held.set(shard, { epoch, control, fiber, renewedAt, isDraining: false })
+
+/** A shard that ended without being asked to is not held any more, or goes on under a new epoch. */
+const ended = Effect.fnUntraced(function* (
+  ownership: Ownership,
+  control: ShardControl,
+  end: RunEnd
+) {
+  const { config, held, table } = ownership
+  const { epoch, shard } = control.options
+  const one = held.get(shard)
+  if (one?.control !== control || one.isDraining) return
+  held.delete(shard)
+  if (end._tag === "Drained") return
+  yield* Effect.logWarning(`${shard} has stopped under epoch ${epoch}: ${end.reason}`)
+  const claim = table.get(shard)
+  if (end._tag !== "Fenced" || end.aboveEpoch === undefined || claim === undefined) return
+  const { owner } = claim.record
+  if (claim.record.epoch !== epoch || Option.getOrUndefined(owner) !== config.worker) return
+  // The claims were started over while the checkpoints were not. If the lease is ours all the same,
+  // this write succeeds, and the shard goes on above every epoch that was ever used.
+  const begunAt = monotonicMs(ownership.clock)
+  const record = raised(claim.record, end.aboveEpoch)
+  const isWritten = yield* write(ownership, record, Option.some(claim.revision)).pipe(
+    Effect.catch((error) => Effect.as(Effect.logWarning(error.message), false))
+  )
+  if (isWritten) yield* start(ownership, record, begunAt)
 })
 
 /** Begins to drain a shard, to be released when that is done. */

@@ -35,7 +35,7 @@ export interface Opening {
 
 /** Why a shard was not opened. */
 export type OpeningRefusal =
-  | { readonly _tag: "Fenced"; readonly reason: string }
+  | { readonly _tag: "Fenced"; readonly reason: string; readonly aboveEpoch?: number }
   | { readonly _tag: "Unavailable"; readonly reason: string }
   | { readonly _tag: "Invalid"; readonly reason: string }
 
@@ -108,7 +108,12 @@ const takeCheckpoint = Effect.fnUntraced(function* (opening: Opening) {
   if (before !== undefined && isForeign(before.checkpoint, config.worker, epoch)) {
     const { checkpoint } = before
     const found = `epoch ${checkpoint.epoch} of ${checkpoint.owner}`
-    return yield* refuse("Fenced", `the checkpoint has ${found}, the lease epoch ${epoch}`)
+    const refusal: OpeningRefusal = {
+      _tag: "Fenced",
+      reason: `the checkpoint has ${found}, the lease epoch ${epoch}`,
+      aboveEpoch: checkpoint.epoch
+    }
+    return yield* Effect.fail(refusal)
   }
   const stored = yield* readMap(opening, before, position)
   const revision = yield* store

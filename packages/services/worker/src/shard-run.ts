@@ -18,7 +18,12 @@ export type RunEnd =
   /** Everything was let go; `stuck` names what did not finish in time. */
   | { readonly _tag: "Drained"; readonly stuck: ReadonlyArray<string> }
   /** The shard belongs to somebody else: nothing may be written. */
-  | { readonly _tag: "Fenced"; readonly reason: string }
+  | {
+      readonly _tag: "Fenced"
+      readonly reason: string
+      /** The epoch of the stored checkpoint, where that is above the lease's. */
+      readonly aboveEpoch?: number
+    }
   /** It is to be opened again later. */
   | { readonly _tag: "Failed"; readonly reason: string; readonly distrustsMap: boolean }
 

@@ -148,16 +148,16 @@ const runOnce = Effect.fnUntraced(function* (
 
 const refused = Effect.fnUntraced(function* (
   control: ShardControl,
-  { _tag, reason }: OpeningRefusal
+  refusal: OpeningRefusal
 ): Effect.fn.Return<RunEnd> {
-  switch (_tag) {
+  switch (refusal._tag) {
     case "Fenced":
-      return fenced(reason)
+      return refusal
     case "Unavailable":
-      return failed(reason)
+      return failed(refusal.reason)
     case "Invalid":
-      control.refusal = reason
-      yield* Effect.logError(`${control.options.shard} is halted: ${reason}`)
+      control.refusal = refusal.reason
+      yield* Effect.logError(`${control.options.shard} is halted: ${refusal.reason}`)
       yield* control.signal.waitUntil(() => control.isDraining)
       return { _tag: "Drained", stuck: [] }
   }
@@ -175,9 +175,3 @@ const surviving = <R>(
       run.fail(`a defect of the ${name}: ${String(Cause.squash(exit.cause))}`)
     })
   )
-
-/** A shard that was started. */
-export interface StartedShard {
-  readonly control: ShardControl
-  readonly fiber: Fiber.Fiber<RunEnd>
-}

@@ -78,6 +78,36 @@ describe("takeover", () => {
     })
   )
 
+  it.effect(
+    "leases that were lost and started over go on above the epochs of the checkpoints",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld
+        yield* world.append("orders", 4)
+        yield* world.saveAs({
+          shard: "orders",
+          checkpoint: {
+            position: Option.some(1n),
+            completionMap: new Uint8Array(0),
+            epoch: 57,
+            owner: "w0"
+          },
+          expected: Option.none()
+        })
+        const one = yield* world.start("w1", { plan: { isPrompt: true } })
+        yield* pass(3_000)
+        assert.deepStrictEqual(
+          one.opened.map(({ options }) => options.epoch),
+          [58]
+        )
+        assert.deepInclude(yield* world.checkpoint("orders"), {
+          epoch: 58,
+          position: Option.some(4n)
+        })
+        assert.strictEqual((yield* world.lease("orders"))?.epoch, 58)
+      })
+  )
+
   it.effect("worker-D1: a handover flushes first, and the next owner repeats nothing", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld
