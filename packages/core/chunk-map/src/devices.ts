@@ -16,10 +16,19 @@ export const firstCopy = (device: number): CopyKey => ({
 /** The first key of a device's commands, for scans. */
 export const firstCommand = (device: number): CommandKey => ({ device, commandId: 0 })
 
+/** The device of a name; remembered, because receipts name the same few again and again. */
+export const findDevice = (draft: Draft, deviceId: string): Device | undefined => {
+  const known = draft.found.get(deviceId)
+  if (known !== undefined) return known
+  const device = draft.devices.get(deviceId)
+  if (device !== undefined) draft.found.set(deviceId, device)
+  return device
+}
+
 /** The device of an index. */
 export const deviceAt = (draft: Draft, index: number): Device | undefined => {
   const name = draft.deviceNames[index]
-  return name === undefined ? undefined : draft.devices.get(name)
+  return name === undefined ? undefined : findDevice(draft, name)
 }
 
 /** The device that a slot belongs to, while the slot is its present one. */
@@ -51,6 +60,7 @@ export const flagsOf = (device: Device): number => {
 export const putDevice = (draft: Draft, device: Device): void => {
   draft.devices.set(device.deviceId, device)
   draft.candidates = null
+  draft.found.delete(device.deviceId)
   if (device.slot < 0) return
   const flags = flagsOf(device)
   if (draft.slots.flags[device.slot] !== flags) draft.slots.mark(device.slot, flags)

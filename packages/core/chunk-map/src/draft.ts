@@ -50,6 +50,8 @@ export interface Draft extends Maps {
   deviceNames: State["deviceNames"]
   /** Devices that may take new copies; null until somebody asks, and after a device changed. */
   candidates: ReadonlyArray<Device> | null
+  /** Devices looked up before, until one of them changes. */
+  readonly found: Map<string, Device>
   readonly cursor: Cursor
   readonly journal: Array<JournalEntry>
   readonly alarms: Array<Alarm>
@@ -104,6 +106,7 @@ export const openDraft = (base: State, now: number): Draft => {
     figures: new FiguresEdit(base.figures),
     deviceNames: base.deviceNames,
     candidates: null,
+    found: new Map(),
     cursor: newCursor(),
     devices: new MapEdit(base.devices),
     hosts: new MapEdit(base.hosts),

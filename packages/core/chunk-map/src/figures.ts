@@ -71,12 +71,19 @@ export class FiguresEdit {
   /** Counts a copy in or out of the digest; `reported` is the one of the report under way. */
   hold(device: number, copy: ChunkVersion, change: 1 | -1, reported: boolean): void {
     const { fileId, chunkId, version } = copy
-    const at = reported ? REPORTED_LOW : LOW
-    this.add(device, at + 2, change)
-    const low = this.get(device, at) + change * digestLow(fileId, chunkId, version)
-    const high = this.get(device, at + 1) + change * digestHigh(fileId, chunkId, version)
-    this.#values[device * COLUMNS + at] = low >>> 0
-    this.#values[device * COLUMNS + at + 1] = high >>> 0
+    const low = digestLow(fileId, chunkId, version)
+    const high = digestHigh(fileId, chunkId, version)
+    this.holdHashed(device, { low, high, count: 1 }, change, reported)
+  }
+
+  /** Counts copies in or out of the digest whose digest is known. */
+  holdHashed(device: number, copies: Digest, change: 1 | -1, reported: boolean): void {
+    const column = reported ? REPORTED_LOW : LOW
+    this.add(device, column + 2, change * copies.count)
+    const values = this.#values
+    const at = device * COLUMNS + column
+    values[at] = (values[at]! + change * copies.low) >>> 0
+    values[at + 1] = (values[at + 1]! + change * copies.high) >>> 0
   }
 
   /** Counts a copy of a version that the journal never gave out. */

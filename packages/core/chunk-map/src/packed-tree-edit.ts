@@ -15,6 +15,8 @@ import {
   LEAF_ROWS,
   newCursor,
   ROW_WORDS,
+  rowChunkId,
+  rowFileId,
   seek,
   type ChunkRecord,
   type Cursor,
@@ -33,6 +35,19 @@ const writeRow = (words: Uint32Array, offset: number, record: ChunkRecord): void
   words[offset + 4] = (record.set << 4) | record.goal
   words[offset + 5] = record.length
   words[offset + 6] = record.checksum
+}
+
+/** A branch over some leaves of another one's, or over a new leaf. */
+const newBranch = (
+  owner: object,
+  leaves: Array<TreeLeaf>,
+  keys: { readonly files: Float64Array; readonly chunks: Uint32Array }
+): TreeBranch => {
+  const files = new Float64Array(BRANCH_LEAVES + 1)
+  const chunks = new Uint32Array(BRANCH_LEAVES + 1)
+  files.set(keys.files)
+  chunks.set(keys.chunks)
+  return { owner, leaves, files, chunks }
 }
 
 /** A scoped batch of edits; readable like a tree at every moment. */
@@ -92,6 +107,8 @@ export class TreeEdit implements ReadableTree {
       const branches = this.#writable()
       const branch = this.#ownBranch(cursor.branch)
       branch.leaves.splice(cursor.leaf, 1)
+      branch.files.copyWithin(cursor.leaf, cursor.leaf + 1)
+      branch.chunks.copyWithin(cursor.leaf, cursor.leaf + 1)
       if (branch.leaves.length === 0) branches.splice(cursor.branch, 1)
     }
     return true
@@ -119,7 +136,7 @@ export class TreeEdit implements ReadableTree {
     const branches = this.#writable()
     const branch = branches[index]!
     if (branch.owner === this.#owner) return branch
-    const owned = { owner: this.#owner, leaves: branch.leaves.slice() }
+    const owned = newBranch(this.#owner, branch.leaves.slice(), branch)
     branches[index] = owned
     return owned
   }
@@ -149,11 +166,16 @@ export class TreeEdit implements ReadableTree {
       writeRow(words, 0, record)
       const branches = this.#writable()
       branches.length = 0
-      branches.push({ owner: this.#owner, leaves: [this.#newLeaf(words, 1)] })
+      const keys = {
+        files: Float64Array.of(record.fileId),
+        chunks: Uint32Array.of(record.chunkId)
+      }
+      branches.push(newBranch(this.#owner, [this.#newLeaf(words, 1)], keys))
       return
     }
     let leaf = this.#ownLeaf(cursor)
-    if (leaf.rows === LEAF_ROWS) leaf = this.#splitLeaf(cursor, leaf)
+    if (leaf.rows === LEAF_ROWS) leaf = this.#splitLeaf(cursor, leaf, record)
+    if (cursor.row === 0) this.#lowerKey(cursor, record)
     if (leaf.words.length < LEAF_ROWS * ROW_WORDS) {
       const words = new Uint32Array(LEAF_ROWS * ROW_WORDS)
       words.set(leaf.words)
@@ -165,16 +187,33 @@ export class TreeEdit implements ReadableTree {
     leaf.rows++
   }
 
+  /** A row below all others becomes the first of its leaf, which its key must not be above. */
+  #lowerKey(cursor: Cursor, record: ChunkRecord): void {
+    const branch = this.#ownBranch(cursor.branch)
+    const file = branch.files[cursor.leaf]!
+    const below =
+      record.fileId === file ? record.chunkId < branch.chunks[cursor.leaf]! : record.fileId < file
+    if (!below) return
+    branch.files[cursor.leaf] = record.fileId
+    branch.chunks[cursor.leaf] = record.chunkId
+  }
+
   /** Splits the full leaf under the cursor and moves the cursor to the half that takes its row. */
-  #splitLeaf(cursor: Cursor, leaf: TreeLeaf): TreeLeaf {
-    const cut = cursor.row === LEAF_ROWS ? LEAF_ROWS : LEAF_ROWS >>> 1
+  #splitLeaf(cursor: Cursor, leaf: TreeLeaf, record: ChunkRecord): TreeLeaf {
+    const appends = cursor.row === LEAF_ROWS
+    const cut = appends ? LEAF_ROWS : LEAF_ROWS >>> 1
     const words = new Uint32Array(LEAF_ROWS * ROW_WORDS)
     words.set(leaf.words.subarray(cut * ROW_WORDS, leaf.rows * ROW_WORDS))
     const right = this.#newLeaf(words, leaf.rows - cut)
     leaf.rows = cut
     const branch = this.#ownBranch(cursor.branch)
-    branch.leaves.splice(cursor.leaf + 1, 0, right)
-    const goesRight = cursor.row > cut || cursor.row === LEAF_ROWS
+    const at = cursor.leaf + 1
+    branch.leaves.splice(at, 0, right)
+    branch.files.copyWithin(at + 1, at)
+    branch.chunks.copyWithin(at + 1, at)
+    branch.files[at] = appends ? record.fileId : rowFileId(words, 0)
+    branch.chunks[at] = appends ? record.chunkId : rowChunkId(words, 0)
+    const goesRight = appends || cursor.row > cut
     if (goesRight) {
       cursor.leaf++
       cursor.row -= cut
@@ -188,7 +227,8 @@ export class TreeEdit implements ReadableTree {
     const atEnd = cursor.leaf === branch.leaves.length - 1
     const cut = atEnd ? branch.leaves.length - 1 : branch.leaves.length >>> 1
     const leaves = branch.leaves.splice(cut)
-    this.#writable().splice(cursor.branch + 1, 0, { owner: this.#owner, leaves })
+    const keys = { files: branch.files.slice(cut), chunks: branch.chunks.slice(cut) }
+    this.#writable().splice(cursor.branch + 1, 0, newBranch(this.#owner, leaves, keys))
     if (cursor.leaf >= cut) {
       cursor.branch++
       cursor.leaf -= cut

@@ -2,7 +2,7 @@
  * The committed chunks, as a persistent ordered tree of packed rows.
  *
  * ```
- *   tree ─ branches[] ─ branch { leaves[<=256] } ─ leaf { words: Uint32Array, 7 words a row }
+ *   tree ─ branches[] ─ branch { leaves[<=256], their keys } ─ leaf { words, 7 a row }
  *
  *   row   0 fileId, low 32 bits        4 replica set << 4 | goal
  *         1 chunkId                    5 length in bytes
@@ -33,10 +33,15 @@ export interface TreeLeaf {
   rows: number
 }
 
-/** A branch: a run of leaves. */
+/**
+ * A branch: a run of leaves, and for each a key that none of its rows is below. The lists of keys have
+ * room for one leaf more than fits. The first leaf of all takes every key below the second one's.
+ */
 export interface TreeBranch {
   readonly owner: object | null
   readonly leaves: Array<TreeLeaf>
+  readonly files: Float64Array
+  readonly chunks: Uint32Array
 }
 
 /** What can be read: a sealed tree, or an edit of one at this moment. */
@@ -73,15 +78,64 @@ const noWords = new Uint32Array(0)
 /** A cursor that stands nowhere yet. */
 export const newCursor = (): Cursor => ({ branch: 0, leaf: 0, row: 0, words: noWords, offset: 0 })
 
-/** Compares the row at `offset` with a key. */
-export const compareRow = (
+/** Whether the row at `offset` stands below a key; the key's file id comes in two halves. */
+const isBelow = (
   words: Uint32Array,
   offset: number,
   fileHigh: number,
   fileLow: number,
   chunkId: number
-): number =>
-  (words[offset + 2]! >>> 16) - fileHigh || words[offset]! - fileLow || words[offset + 1]! - chunkId
+): boolean => {
+  const high = words[offset + 2]! >>> 16
+  if (high !== fileHigh) return high < fileHigh
+  const low = words[offset]!
+  if (low !== fileLow) return low < fileLow
+  return words[offset + 1]! < chunkId
+}
+
+/** Whether the row at `offset` is the one of a key. */
+const isAt = (
+  words: Uint32Array,
+  offset: number,
+  fileHigh: number,
+  fileLow: number,
+  chunkId: number
+): boolean =>
+  words[offset + 1]! === chunkId &&
+  words[offset]! === fileLow &&
+  words[offset + 2]! >>> 16 === fileHigh
+
+/** The last branch whose first key is not above a key, or 0. */
+const branchFor = (
+  branches: ReadonlyArray<TreeBranch>,
+  fileId: number,
+  chunkId: number
+): number => {
+  let low = 0
+  let high = branches.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    const branch = branches[middle]!
+    const file = branch.files[0]!
+    if (file === fileId ? branch.chunks[0]! <= chunkId : file < fileId) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+/** The last leaf of a branch whose key is not above a key, or 0. */
+const leafFor = (branch: TreeBranch, fileId: number, chunkId: number): number => {
+  const { files, chunks } = branch
+  let low = 0
+  let high = branch.leaves.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    const file = files[middle]!
+    if (file === fileId ? chunks[middle]! <= chunkId : file < fileId) low = middle
+    else high = middle - 1
+  }
+  return low
+}
 
 /**
  * Moves the cursor to the chunk, or to where it would stand; says whether it is there. A cursor that
@@ -95,48 +149,30 @@ export const seek = (
 ): boolean => {
   const { branches } = tree
   if (branches.length === 0) return false
+  cursor.branch = branchFor(branches, fileId, chunkId)
+  const branch = branches[cursor.branch]!
+  cursor.leaf = leafFor(branch, fileId, chunkId)
+  const { words, rows } = branch.leaves[cursor.leaf]!
   const fileHigh = (fileId / 0x100000000) | 0
   const fileLow = fileId >>> 0
   let low = 0
-  let high = branches.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1
-    const { words } = branches[middle]!.leaves[0]!
-    if (compareRow(words, 0, fileHigh, fileLow, chunkId) <= 0) low = middle
-    else high = middle - 1
+  let high = rows
+  // Chunk ids of one file rise by at least one a row, so a row cannot stand further on than this;
+  // in a file without gaps it stands exactly here.
+  const furthest = chunkId - branch.chunks[cursor.leaf]!
+  if (branch.files[cursor.leaf] === fileId && furthest >= 0 && furthest < rows) {
+    if (isAt(words, furthest * ROW_WORDS, fileHigh, fileLow, chunkId)) low = furthest
+    high = furthest
   }
-  cursor.branch = low
-  const { leaves } = branches[low]!
-  low = 0
-  high = leaves.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1
-    if (compareRow(leaves[middle]!.words, 0, fileHigh, fileLow, chunkId) <= 0) low = middle
-    else high = middle - 1
-  }
-  cursor.leaf = low
-  return seekRow(leaves[low]!, fileHigh, fileLow, chunkId, cursor)
-}
-
-const seekRow = (
-  leaf: TreeLeaf,
-  fileHigh: number,
-  fileLow: number,
-  chunkId: number,
-  cursor: Cursor
-): boolean => {
-  const { words } = leaf
-  let low = 0
-  let high = leaf.rows
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (compareRow(words, middle * ROW_WORDS, fileHigh, fileLow, chunkId) < 0) low = middle + 1
+    if (isBelow(words, middle * ROW_WORDS, fileHigh, fileLow, chunkId)) low = middle + 1
     else high = middle
   }
   cursor.row = low
   cursor.words = words
   cursor.offset = low * ROW_WORDS
-  return low < leaf.rows && compareRow(words, cursor.offset, fileHigh, fileLow, chunkId) === 0
+  return low < rows && isAt(words, cursor.offset, fileHigh, fileLow, chunkId)
 }
 
 /** Moves a cursor that stands past the end of its leaf to the next row; false at the end. */

@@ -9,13 +9,15 @@
  * 4. The record is in the journal before the answer leaves.
  */
 import * as Result from "effect/Result"
+import { findDevice } from "./devices.ts"
+import { digestAdd, emptyDigest } from "./digest.ts"
 import type { Draft } from "./draft.ts"
 import { chunkIdMax, goalMax, isWhole, type ChunkCopy } from "./identity.ts"
 import { abandonLease, closeLease } from "./lease.ts"
 import { judgeOddAnew } from "./merge.ts"
 import type { Device, Lease, Published, PublishedDevice } from "./model.ts"
 import { dropOdd, putOdd } from "./odd.ts"
-import { findRecord, type ChunkRecord } from "./packed-tree.ts"
+import { rowRecord, seek, type ChunkRecord } from "./packed-tree.ts"
 import { refuse, type Refusal } from "./refusal.ts"
 import { recall, remember } from "./requests.ts"
 import { LOCATED, RETIRED } from "./slots.ts"
@@ -42,8 +44,12 @@ export interface Publish {
 type Status = PublishedDevice["status"]
 
 /** What a receipt is worth. */
-const judgeReceipt = (draft: Draft, chunk: ChunkCopy, receipt: Receipt): Status => {
-  const device = draft.devices.get(receipt.deviceId)
+const judgeReceipt = (
+  draft: Draft,
+  device: Device | undefined,
+  chunk: ChunkCopy,
+  receipt: Receipt
+): Status => {
   if (device === undefined) return "unknown-device"
   const same =
     receipt.chunk.fileId === chunk.fileId &&
@@ -65,34 +71,41 @@ export const publish = (draft: Draft, command: Publish): Result.Result<Published
   if (!isWhole(goal, 1, goalMax) || !isWhole(chunk.length, 0, chunkIdMax)) {
     return refuse("invalid-request", "the goal or the length is out of range")
   }
-  const record = findRecord(draft.chunks, chunk)
+  const { cursor } = draft
+  const recorded = seek(draft.chunks, chunk.fileId, chunk.chunkId, cursor)
+  const record = recorded ? rowRecord(cursor.words, cursor.offset) : undefined
   if (record !== undefined && record.version >= chunk.version) {
     return answerAgain(draft, command, record)
   }
   const lease = draft.leases.get(command.leaseId)
   const refused = checkLease(draft, command, lease)
   if (refused !== null || lease === undefined) return refused ?? unknownLease(command)
-  const devices = command.receipts.map((receipt) => ({
-    deviceId: receipt.deviceId,
-    status: judgeReceipt(draft, chunk, receipt)
-  }))
-  const holders = new Set<Device>()
-  for (const { deviceId, status } of devices) {
-    const device = status === "counted" ? draft.devices.get(deviceId) : undefined
-    if (device !== undefined) holders.add(device)
+  const holders: Array<Device> = []
+  const devices: Array<PublishedDevice> = []
+  for (const receipt of command.receipts) {
+    const device = findDevice(draft, receipt.deviceId)
+    const status = judgeReceipt(draft, device, chunk, receipt)
+    devices.push({ deviceId: receipt.deviceId, status })
+    if (status === "counted" && device !== undefined && !holders.includes(device)) {
+      holders.push(device)
+    }
   }
-  if (holders.size < Math.max(1, command.min)) {
-    const said = devices.map(({ deviceId, status }) => `${deviceId}: ${status}`).join(", ")
-    return refuse(
-      "too-few-copies",
-      `${command.min} copies are wanted at least, ${holders.size} are confirmed (${said})`
-    )
-  }
+  if (holders.length < Math.max(1, command.min)) return tooFew(command, holders.length, devices)
   commit(draft, command, record, holders)
   closeLease(draft, lease)
-  const reply = { copies: holders.size, devices }
+  const reply = { copies: holders.length, devices }
   remember(draft, command.requestId, { _tag: "Publish", reply })
   return Result.succeed(reply)
+}
+
+const tooFew = (
+  command: Publish,
+  confirmed: number,
+  devices: ReadonlyArray<PublishedDevice>
+): Result.Result<never, Refusal> => {
+  const said = devices.map(({ deviceId, status }) => `${deviceId}: ${status}`).join(", ")
+  const sentence = `${command.min} copies are wanted at least, ${confirmed} are confirmed (${said})`
+  return refuse("too-few-copies", sentence)
 }
 
 const unknownLease = (command: Publish) =>
@@ -140,8 +153,9 @@ const answerAgain = (
     )
   }
   const devices = command.receipts.map((receipt) => {
-    const status = judgeReceipt(draft, chunk, receipt)
-    const slot = draft.devices.get(receipt.deviceId)?.slot ?? -1
+    const device = findDevice(draft, receipt.deviceId)
+    const status = judgeReceipt(draft, device, chunk, receipt)
+    const slot = device?.slot ?? -1
     const counts = status !== "counted" || draft.sets.has(record.set, slot)
     return { deviceId: receipt.deviceId, status: counts ? status : "bad-receipt" }
   })
@@ -152,15 +166,16 @@ const commit = (
   draft: Draft,
   command: Publish,
   before: ChunkRecord | undefined,
-  holders: ReadonlySet<Device>
+  holders: ReadonlyArray<Device>
 ): void => {
   const { chunk, goal } = command
   const { fileId, chunkId, version, length, checksum } = chunk
+  const digest = digestAdd(emptyDigest, fileId, chunkId, version)
   let set = 0
   for (const device of holders) {
     set = draft.sets.with(set, device.slot)
     const counted = draft.odd.size > 0 && dropOdd(draft, chunk, device.slot, version)
-    if (!counted) draft.figures.hold(device.index, chunk, 1, false)
+    if (!counted) draft.figures.holdHashed(device.index, digest, 1, false)
   }
   if (before !== undefined) {
     draft.counts.add(before.set, before.goal, -1)
@@ -170,7 +185,7 @@ const commit = (
   draft.chunks.put({ fileId, chunkId, version, goal, length, checksum, set })
   draft.journal.push({ _tag: "Committed", fileId, chunkId, version, goal, length, checksum })
   judgeOddAnew(draft, chunk)
-  if (holders.size < goal) draft.belowGoal.set({ fileId, chunkId }, true)
+  if (holders.length < goal) draft.belowGoal.set({ fileId, chunkId }, true)
 }
 
 /** The copies of the version before become stale. */
