@@ -5,15 +5,15 @@
  *    any number may, and each transaction sees the commits of all before it.
  * 2. It is the kind of store, and the cluster's, that was asked for, or it is refused unchanged.
  * 3. Reads see every commit that was answered. Writes go through `commit` alone.
- * 4. A data file that was cut short is filled up with zeros before it is read, so that a read of
- *    what is missing is an error and not the end of the process.
+ * 4. A data file that is not LMDB's is refused, and one that was cut short is filled up with zeros,
+ *    before LMDB reads it: a read of what is missing is then an error, not the end of the process.
  */
 import { Effect, Result } from "effect"
 import type { Scope } from "effect"
 import { open } from "lmdb"
 import type { Database, RootDatabase } from "lmdb"
-import { existsSync, statfsSync, statSync, truncateSync } from "node:fs"
-import { join } from "node:path"
+import { statfsSync } from "node:fs"
+import { DATA_FILE, fillUpDataFile, hasDataFile, removeLockFile } from "./data-file.ts"
 import { holdDirectory } from "./directory-lock.ts"
 import { makeGroupCommit } from "./group-commit.ts"
 import type { GroupCommit } from "./group-commit.ts"
@@ -32,7 +32,6 @@ import { refusalOf, StoreRefused } from "./store-refused.ts"
 const MAP_BYTES = 1_099_511_627_776
 /** Room on the disk that is kept free for what frees room. */
 const RESERVE_BYTES = 16_777_216
-const DATA_FILE = "data.mdb"
 
 /** Where a store is and what it should be. */
 export interface StoreOptions {
@@ -68,18 +67,6 @@ const openRoot = (directory: string): RootDatabase<Buffer, Buffer> =>
     overlappingSync: false
   })
 
-const numberAt = (stats: object, name: string): number => {
-  const value: unknown = Reflect.get(stats, name)
-  return typeof value === "number" ? value : 0
-}
-
-const fillUpDataFile = (directory: string, root: RootDatabase<Buffer, Buffer>): void => {
-  const stats = root.getStats()
-  const bytes = (numberAt(stats, "lastPageNumber") + 1) * numberAt(stats, "pageSize")
-  const file = join(directory, DATA_FILE)
-  if (statSync(file).size < bytes) truncateSync(file, bytes)
-}
-
 const IDENTITY_KEY = Buffer.from("identity")
 
 /** Compares the identity in the data file with the one wanted, and writes it into a new store. */
@@ -109,9 +96,10 @@ const settleIdentity = (
   return Result.succeed(undefined)
 }
 
-/** Refuses a directory whose data file is gone, before LMDB would make a new one. */
-const refuseLostFile = (directory: string): void => {
-  if (readIdentityFile(directory) === undefined || existsSync(join(directory, DATA_FILE))) return
+/** Refuses a directory whose data file is gone or damaged, before LMDB would open or make one. */
+const checkFiles = (directory: string, isShared: boolean): void => {
+  if (!isShared) removeLockFile(directory)
+  if (hasDataFile(directory) || readIdentityFile(directory) === undefined) return
   throw new StoreRefused({ code: "corrupt", message: `${directory} has lost its ${DATA_FILE}.` })
 }
 
@@ -128,7 +116,7 @@ export const openEnvironment = Effect.fn("Environment.open")(function* (
   if (!isShared) yield* holdDirectory(directory)
   const root = yield* Effect.acquireRelease(
     attempt(doing, () => {
-      refuseLostFile(directory)
+      checkFiles(directory, isShared)
       return openRoot(directory)
     }),
     (opened) => Effect.promise(() => opened.close())

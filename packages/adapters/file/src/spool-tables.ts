@@ -178,7 +178,9 @@ export const purgeRecords = (
   let count = 0
   let reached = state.first - 1n
   const range = { start: recordKey(stream, state.first), end: recordKey(stream, end + 1n), limit }
-  for (const { key, value } of [...tables.records.getRange(range)]) {
+  // All are read before the first is removed, as a removal moves what a range stands on.
+  const found = Array.from(tables.records.getRange(range))
+  for (const { key, value } of found) {
     bytes += BigInt(value.length - 4)
     count += 1
     reached = numberOfKey(key)
