@@ -51,7 +51,7 @@ const arrive = {
     cluster.restartServer(host)
     const reply = succeed(cluster.sign(host))
     const wanted = reply.reportsWanted[0]!
-    cluster.report(host, device, wanted.lease, 1)
+    cluster.report(host, device, wanted.lease)
     return ""
   },
   added: (world: World, device: string, copy: ChunkCopy) => {
