@@ -254,7 +254,8 @@ const makeChunkClient = Effect.gen(function* () {
       }
     }
     const { fileId, min } = options
-    const why = failures.map(({ deviceId, reason }) => `${deviceId} ${reason}`).join("; ")
+    const reasons = new Map(failures.map(({ deviceId, reason }) => [deviceId, reason]))
+    const why = Array.from(reasons, ([deviceId, reason]) => `${deviceId} ${reason}`).join("; ")
     const message = `A chunk of file ${fileId} did not get ${min} copies: ${why}.`
     const wanted = options.want
     return yield* new ChunkUnwritten({ fileId, stored: 0, wanted, holders: failures, message })

@@ -1,2 +1,6 @@
 /** The archive pipeline: records to segments, chunks and the catalogue. */
-export {}
+export {
+  archiveNamed,
+  archivePipelineLayer,
+  type ArchivePipelineOptions
+} from "./archive-pipeline.ts"
