@@ -46,9 +46,7 @@ const apply = (run: ShardRun, disposition: Disposition): void => {
 const settle = (run: ShardRun, ordinal: Ordinal, outcome: Outcome): void => {
   switch (outcome) {
     case "Finished":
-      run.finished += 1
-      run.held.delete(ordinal)
-      run.retries.remove(ordinal)
+      run.forget(ordinal)
       return
     case "Counted":
     case "Repeated":
@@ -116,7 +114,9 @@ const carryOut = (run: ShardRun, { ordinal, parts, reason }: Item, failure: Fail
       return
     case "DeadLetter":
       // Laying a record aside unseen would lose it; without a place to put it the shard halts.
-      run.halt(`${describe(run, ordinal)} failed, and there is no dead letter stream: ${reason}`)
+      if (run.hasDeadLetters)
+        run.letters.set(ordinal, { ordinal, reason, attempts: failure.attempt })
+      else run.halt(`${describe(run, ordinal)} failed, and there are no dead letters: ${reason}`)
   }
 }
 

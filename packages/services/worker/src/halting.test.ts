@@ -89,6 +89,49 @@ describe("the error policy at work", () => {
     })
   )
 
+  it.effect("worker-C5: a record that will not go through becomes a dead letter, once", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      yield* world.append("orders", 3)
+      const config = retryPolicy(1, "dead-letter")
+      const one = yield* world.start("w1", { config, deadLetters: "dead" })
+      yield* pass(1_500)
+      one.opened[0]!.done(1, 3)
+      one.opened[0]!.fail(2)
+      yield* pass(1_200)
+      yield* world.streams.apply({ _tag: "LoseAnswers", count: 1 })
+      one.opened[0]!.fail(2)
+      yield* pass(3_000)
+      assert.strictEqual(yield* world.position("orders"), 3n)
+      const letters = world.streams.byName.get("dead")?.records ?? []
+      const headers = letters.map((letter) =>
+        letter.headers.map((pair) => pair.map((part) => new TextDecoder().decode(part)).join(": "))
+      )
+      assert.deepStrictEqual(headers, [
+        [
+          "Holdfast-Shard: orders",
+          "Holdfast-Position: 2",
+          "Holdfast-Attempts: 2",
+          "Holdfast-Reason: no room"
+        ]
+      ])
+      const orders = one.opened.find(({ options }) => options.shard === "orders")
+      assert.strictEqual(orders?.offered.length, 4)
+      assert.strictEqual((yield* shardOf(one, "orders")).counters["deadLettered"], 1)
+    })
+  )
+
+  it.effect("without a place for dead letters the shard halts instead of losing the record", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      yield* world.append("orders", 1)
+      const one = yield* world.start("w1", { config: retryPolicy(0, "dead-letter") })
+      yield* pass(1_500)
+      one.opened[0]!.fail(1)
+      assert.match((yield* shardOf(one, "orders")).reason ?? "", /no dead letters: no room/)
+    })
+  )
+
   it.effect("a fatal failure is not tried again", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld

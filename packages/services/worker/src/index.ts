@@ -1,5 +1,6 @@
 /** The worker: leases, shard readers, disposition tracking and checkpoints around a pipeline. */
 export { parseWorkerConfig, WorkerConfig, WorkerConfigError } from "./config.ts"
+export { type DeadLetter, DeadLetterError, DeadLetters } from "./dead-letters.ts"
 export {
   type Disposition,
   type FinishedStretch,
@@ -12,4 +13,5 @@ export {
   type Resume,
   type ShardPipeline
 } from "./pipeline.ts"
+export { spoolDeadLetters } from "./spool-dead-letters.ts"
 export { Worker } from "./worker.ts"

@@ -27,6 +27,13 @@ export type RunEnd =
   /** It is to be opened again later. */
   | { readonly _tag: "Failed"; readonly reason: string; readonly distrustsMap: boolean }
 
+/** A record that waits to be laid aside. */
+export interface PendingLetter {
+  readonly ordinal: Ordinal
+  readonly attempts: number
+  readonly reason: string
+}
+
 /** What a run counts beside its tracker. */
 export interface RunCounters {
   checkpointsRequested: number
@@ -61,6 +68,9 @@ export class ShardRun {
   readonly retries = new RetryQueue()
   /** The records in flight, for further attempts; bounded by the tracker's limits. */
   readonly held = new Map<Ordinal, SourceRecord>()
+  /** Records that wait to be laid aside, and whether there is a place to lay them. */
+  readonly letters = new Map<Ordinal, PendingLetter>()
+  hasDeadLetters = false
   readonly counters: RunCounters = { ...noCounters }
   revision: bigint
   /** The reader that is open now, to acknowledge to. */
@@ -115,6 +125,14 @@ export class ShardRun {
   /** Ends the run to be opened again later. */
   fail(reason: string): void {
     this.finish({ _tag: "Failed", reason, distrustsMap: false })
+  }
+
+  /** Forgets a record that is finished. */
+  forget(ordinal: Ordinal): void {
+    this.finished += 1
+    this.held.delete(ordinal)
+    this.retries.remove(ordinal)
+    this.letters.delete(ordinal)
   }
 
   /** Notes that something moved, and wakes who waits for it. */

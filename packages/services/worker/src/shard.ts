@@ -13,6 +13,7 @@ import type { CheckpointStore, RecordSource } from "@holdfast/records"
 import { Cause, Duration, Effect, Exit, Fiber, type Scope } from "effect"
 import { makeSave } from "./checkpoints.ts"
 import type { WorkerConfig } from "./config.ts"
+import { deadLetters } from "./dead-letters.ts"
 import { drain } from "./drain.ts"
 import { intake } from "./intake.ts"
 import { checkpoints, flushes, heartbeats, retries, stallAlarm } from "./loops.ts"
@@ -136,6 +137,7 @@ const runOnce = Effect.fnUntraced(function* (
     flushes: flushes(run, pipeline),
     checkpoints: checkpoints(run, save),
     retries: retries(run, pipeline),
+    "dead letters": deadLetters(run),
     "stall alarm": stallAlarm(run)
   }
   for (const [name, loop] of Object.entries(loops)) {

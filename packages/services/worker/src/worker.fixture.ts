@@ -7,6 +7,7 @@ import {
   memoryLease,
   MemoryNetwork,
   memoryRecordSource,
+  memoryRecordSpool,
   MemoryStreams
 } from "@holdfast/adapter-memory"
 import type { Ordinal } from "@holdfast/disposition"
@@ -21,6 +22,7 @@ import {
   Pipeline,
   PipelineError
 } from "./pipeline.ts"
+import { spoolDeadLetters } from "./spool-dead-letters.ts"
 import { Worker } from "./worker.ts"
 
 /** One opening of a shard in a test's pipeline. */
@@ -173,6 +175,8 @@ export const makeWorld = Effect.gen(function* () {
     options: {
       readonly config?: Readonly<Record<string, unknown>>
       readonly plan?: Partial<PipelinePlan>
+      /** The stream for dead letters; none without one. */
+      readonly deadLetters?: string
     } = {}
   ) {
     const plan: PipelinePlan = {
@@ -202,7 +206,13 @@ export const makeWorld = Effect.gen(function* () {
         Layer.succeed(Pipeline, makePipeline(plan, opened))
       ])
     )
-    const context = yield* Layer.buildWithScope(layer, scope)
+    const letters = options.deadLetters
+    const spool = memoryRecordSpool(streams)
+    const complete =
+      letters === undefined
+        ? layer
+        : Layer.provide(layer, Layer.provide(spoolDeadLetters(letters), spool))
+    const context = yield* Layer.buildWithScope(complete, scope)
     const started: TestWorker = {
       worker: Context.get(context, Worker),
       opened,
