@@ -10,6 +10,7 @@ import { Duration, Effect } from "effect"
 import { callJetStream, type JetStreamFailure } from "./jetstream-call.ts"
 import type { ManagedConnection } from "./managed-connection.ts"
 import { NatsError } from "./nats-error.ts"
+import { openManager } from "./open-manager.ts"
 
 /** A stream as it should be when it has to be made. */
 export interface StreamOptions {
@@ -21,26 +22,31 @@ export interface StreamOptions {
   readonly maxBytes?: number
   /** How long the server remembers message ids. Default 2 minutes. */
   readonly duplicateWindow?: Duration.Input
+  /** The JetStream domain, where leaf nodes have several. */
+  readonly domain?: string
 }
 
 /** Makes the stream if it is missing; answers whether it was made now. */
 export const ensureStream = (
   connection: ManagedConnection,
-  manager: JetStreamManager,
   options: StreamOptions
 ): Effect.Effect<boolean, NatsError> =>
-  ensureConfigured(connection, manager, {
-    name: options.stream,
-    subjects: [...options.subjects],
-    retention: RetentionPolicy.Limits,
-    discard: DiscardPolicy.Old,
-    storage: options.storage === "memory" ? StorageType.Memory : StorageType.File,
-    num_replicas: options.replicas ?? 1,
-    max_bytes: options.maxBytes ?? -1,
-    duplicate_window: Number(
-      Duration.toNanosUnsafe(Duration.fromInputUnsafe(options.duplicateWindow ?? "2 minutes"))
-    )
-  })
+  Effect.flatMap(openManager(connection, options.domain), (manager) =>
+    ensureConfigured(connection, manager, configOf(options))
+  )
+
+const configOf = (options: StreamOptions): WantedConfig => ({
+  name: options.stream,
+  subjects: [...options.subjects],
+  retention: RetentionPolicy.Limits,
+  discard: DiscardPolicy.Old,
+  storage: options.storage === "memory" ? StorageType.Memory : StorageType.File,
+  num_replicas: options.replicas ?? 1,
+  max_bytes: options.maxBytes ?? -1,
+  duplicate_window: Number(
+    Duration.toNanosUnsafe(Duration.fromInputUnsafe(options.duplicateWindow ?? "2 minutes"))
+  )
+})
 
 /** A configuration whose every given field is compared with the server's answer. */
 export type WantedConfig = Partial<StreamConfig> & { readonly name: string }

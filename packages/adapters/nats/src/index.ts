@@ -33,4 +33,10 @@ export {
   type RecordPublisher,
   RecordPublishError
 } from "./record-publisher.ts"
+export {
+  describeStream,
+  restoreStream,
+  type StreamDescription,
+  type StreamPlace
+} from "./stream-description.ts"
 export type { NatsShard } from "./stream-facts.ts"

@@ -48,10 +48,7 @@ const kindOfCode: ReadonlyMap<number, JetStreamFailureKind> = new Map([
 /** The typed failure for anything that the client library threw. */
 export const toJetStreamFailure = (thrown: unknown): JetStreamFailure => {
   const error = apiErrorOf(thrown)
-  if (error !== undefined) {
-    const kind = kindOfCode.get(error.code) ?? (error.status >= 500 ? "unavailable" : "refused")
-    return { kind, message: `JetStream answered: ${error.message} (${error.code})` }
-  }
+  if (error !== undefined) return failureOfCode(error.code, error.status, error.message)
   const cause = thrown instanceof Error ? thrown.cause : undefined
   if (thrown instanceof PermissionViolationError || cause instanceof PermissionViolationError) {
     return { kind: "denied", message: `the server does not permit it: ${textOf(thrown)}` }
@@ -62,6 +59,16 @@ export const toJetStreamFailure = (thrown: unknown): JetStreamFailure => {
   if (/max_payload/.test(textOf(thrown))) return { kind: "too-large", message: textOf(thrown) }
   return { kind: "unavailable", message: `JetStream cannot be asked: ${textOf(thrown)}` }
 }
+
+/** The typed failure for an error of the JetStream API, by its own code and its status. */
+export const failureOfCode = (
+  code: number,
+  status: number,
+  description: string
+): JetStreamFailure => ({
+  kind: kindOfCode.get(code) ?? (status >= 500 ? "unavailable" : "refused"),
+  message: `JetStream answered: ${description} (${code})`
+})
 
 const apiErrorOf = (thrown: unknown): JetStreamApiError | undefined => {
   if (thrown instanceof JetStreamApiError) return thrown

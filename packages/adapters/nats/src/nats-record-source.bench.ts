@@ -9,7 +9,6 @@ import { Effect, Option } from "effect"
 import { ensureStream } from "./ensure-stream.ts"
 import { type ManagedConnection, openConnection } from "./managed-connection.ts"
 import { makeNatsRecordSource } from "./nats-record-source.ts"
-import { openManager } from "./open-manager.ts"
 import { makeRecordPublisher } from "./record-publisher.ts"
 import { startNatsServer } from "./testing/nats-server.ts"
 
@@ -82,8 +81,7 @@ const main = Effect.gen(function* () {
     (started) => Effect.promise(() => started.stop())
   )
   const connection = yield* openConnection({ servers: [server.url], name: "bench" }, "bench")
-  const manager = yield* openManager(connection)
-  yield* ensureStream(connection, manager, { stream, subjects: ["bench.>"] })
+  yield* ensureStream(connection, { stream, subjects: ["bench.>"] })
   print("publish, window 512, 256 bytes", yield* fill(connection))
   const bareFigures: Array<number> = []
   const readerFigures: Array<number> = []

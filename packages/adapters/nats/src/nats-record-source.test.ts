@@ -31,7 +31,7 @@ const storage = Effect.gen(function* () {
   const manager = yield* openManager(connection)
   const stream = `s${randomUUID().slice(0, 8)}`
   yield* Effect.acquireRelease(
-    ensureStream(connection, manager, { stream, subjects: ["orders.>", "subject.>"] }),
+    ensureStream(connection, { stream, subjects: ["orders.>", "subject.>"] }),
     () => Effect.promise(() => manager.streams.delete(stream))
   )
   const publisher = yield* makeRecordPublisher(connection, { stream })

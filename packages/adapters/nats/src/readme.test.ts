@@ -3,7 +3,6 @@ import { Effect } from "effect"
 import { readFile } from "node:fs/promises"
 import { ensureStream } from "./ensure-stream.ts"
 import { openConnection } from "./managed-connection.ts"
-import { openManager } from "./open-manager.ts"
 import { makeRecordPublisher } from "./record-publisher.ts"
 import { firstOrders } from "./testing/readme-example.ts"
 import { quickOptions, useNatsServer } from "./testing/server-layer.ts"
@@ -20,8 +19,7 @@ describe("the README's example", () => {
       const example = /```ts\n([^]*?)```/.exec(readme)?.[1]
       assert.strictEqual(example, yield* fileOf("./testing/readme-example.ts"))
       const connection = yield* openConnection({ ...quickOptions, servers: [server().url] }, "t")
-      const manager = yield* openManager(connection)
-      yield* ensureStream(connection, manager, { stream: "ORDERS", subjects: ["orders.>"] })
+      yield* ensureStream(connection, { stream: "ORDERS", subjects: ["orders.>"] })
       const publisher = yield* makeRecordPublisher(connection, { stream: "ORDERS" })
       yield* publisher.publish(numbered("orders.new", 1, 42))
       assert.deepStrictEqual(yield* firstOrders(server().url), [{ position: 1n, text: "42" }])

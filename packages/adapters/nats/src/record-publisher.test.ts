@@ -26,7 +26,7 @@ const makePublisher = Effect.gen(function* () {
   const connection = yield* openConnection({ ...quickOptions, servers: [server().url] }, "test")
   const manager = yield* openManager(connection)
   const stream = `p${randomUUID().slice(0, 8)}`
-  const ensure = ensureStream(connection, manager, { stream, subjects: [`${stream}.>`] })
+  const ensure = ensureStream(connection, { stream, subjects: [`${stream}.>`] })
   const publisher = yield* makeRecordPublisher(connection, { stream, window: 64 })
   return { connection, manager, stream, ensure, publisher }
 })
@@ -41,10 +41,8 @@ describe("ensuring a stream", () => {
 
   it.live("says why when the server cannot make it", () =>
     Effect.gen(function* () {
-      const { connection, manager, stream } = yield* makePublisher
-      const error = yield* Effect.flip(
-        ensureStream(connection, manager, { stream, subjects: ["a..b"] })
-      )
+      const { connection, stream } = yield* makePublisher
+      const error = yield* Effect.flip(ensureStream(connection, { stream, subjects: ["a..b"] }))
       assert.include(error.message, `the stream ${stream} cannot be set up`)
     })
   )
@@ -134,9 +132,9 @@ describe("publishing records", () => {
   for (const [what, make, code, message] of refused) {
     it.live(`stops at a record ${what} and says how many are stored`, () =>
       Effect.gen(function* () {
-        const { connection, manager, stream, ensure, publisher } = yield* makePublisher
+        const { connection, stream, ensure, publisher } = yield* makePublisher
         yield* ensure
-        yield* ensureStream(connection, manager, { stream: "other", subjects: ["elsewhere.>"] })
+        yield* ensureStream(connection, { stream: "other", subjects: ["elsewhere.>"] })
         const good = identified(`${stream}.a`, 2)
         yield* publisher.publish(good)
         const error = yield* Effect.flip(publisher.publish([...good, make(stream), ...good]))

@@ -140,6 +140,37 @@ describe("a reader", () => {
     })
   )
 
+  it.live(
+    "worker-D6, worker-D8: a slow caller gets each record once, whatever was fetched ahead",
+    () =>
+      Effect.gen(function* () {
+        const { stream, publish, open } = yield* makeStreamBench(server)
+        yield* publish(numbered(`${stream}.a`, 12))
+        const reader = yield* open(undefined, { heartbeat: "50 millis", windowRecords: 4 })
+        const seen: Array<number> = []
+        while (seen.length < 12) {
+          seen.push(...positions((yield* reader.next({ ...bounds, maxRecords: 1 })).records))
+          yield* Effect.sleep("60 millis")
+        }
+        assert.deepStrictEqual(seen, numbers(1, 12))
+      })
+  )
+
+  it.live("worker-E1: what was fetched ahead and not taken comes to the next reader", () =>
+    Effect.gen(function* () {
+      const { stream, publish, open } = yield* makeStreamBench(server)
+      yield* publish(numbered(`${stream}.a`, 10))
+      const taken = yield* Effect.scoped(
+        Effect.flatMap(open(), (reader) =>
+          reader.next({ ...bounds, maxRecords: 3, wait: "2 seconds" })
+        )
+      )
+      const last = taken.records.at(-1)?.position ?? 0n
+      const rest = yield* readRecords(yield* open(last), 10 - taken.records.length)
+      assert.deepStrictEqual(positions([...taken.records, ...rest]), numbers(1, 10))
+    })
+  )
+
   it.live("worker-E3: leaves no consumer behind when its scope closes", () =>
     Effect.gen(function* () {
       const { stream, connection, publish, open } = yield* makeStreamBench(server)

@@ -6,7 +6,6 @@ import { randomUUID } from "node:crypto"
 import { ensureStream } from "../ensure-stream.ts"
 import { type ManagedConnection, openConnection } from "../managed-connection.ts"
 import { makeNatsRecordSource, type NatsRecordSourceOptions } from "../nats-record-source.ts"
-import { openManager } from "../open-manager.ts"
 import { makeRecordPublisher, type OutgoingRecord } from "../record-publisher.ts"
 import type { NatsServer } from "./nats-server.ts"
 import { quickOptions } from "./server-layer.ts"
@@ -44,9 +43,8 @@ export interface StreamBench {
 export const makeStreamBench = (server: () => NatsServer) =>
   Effect.gen(function* () {
     const connection = yield* openConnection({ ...quickOptions, servers: [server().url] }, "test")
-    const manager = yield* openManager(connection)
     const stream = `s${randomUUID().slice(0, 8)}`
-    yield* ensureStream(connection, manager, { stream, subjects: [`${stream}.>`] })
+    yield* ensureStream(connection, { stream, subjects: [`${stream}.>`] })
     const publisher = yield* makeRecordPublisher(connection, { stream })
     const bench: StreamBench = {
       stream,
