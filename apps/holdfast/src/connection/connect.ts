@@ -5,10 +5,12 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { layerChunkTransport, layerLoopbackMessaging } from "@holdfast/adapter-http"
-import { NatsConnections, natsMessagingLayer } from "@holdfast/adapter-nats"
+import { NatsConnections, type NatsError, natsMessagingLayer } from "@holdfast/adapter-nats"
 import { clientLayer } from "@holdfast/client"
+import type { Messaging, MessagingError } from "@holdfast/messaging"
 import {
   clusterFlag,
+  type CommandFailure,
   failure,
   type NatsAccess,
   natsAccessFlags,
@@ -55,7 +57,7 @@ export const natsLayerOf = (options: ConnectionOptions & { readonly servers: str
   )
 
 const overNats = (options: ConnectionOptions, servers: string) =>
-  natsMessagingLayer().pipe(Layer.provideMerge(natsLayerOf({ ...options, servers })))
+  natsMessagingLayer().pipe(Layer.provide(natsLayerOf({ ...options, servers })))
 
 const overLoopback = (options: ConnectionOptions) =>
   Layer.unwrap(
@@ -71,8 +73,13 @@ const overLoopback = (options: ConnectionOptions) =>
     )
   )
 
+/** Why a cluster cannot be reached. */
+export type ConnectionError = CommandFailure | MessagingError | NatsError
+
 /** Messaging as the flags name it. */
-export const messagingLayer = (options: ConnectionOptions) =>
+export const messagingLayer = (
+  options: ConnectionOptions
+): Layer.Layer<Messaging, ConnectionError> =>
   Option.match(options.nats, {
     onNone: () => overLoopback(options),
     onSome: (servers) => overNats(options, servers)

@@ -1,0 +1,72 @@
+/** The two places that records can be appended to: the embedded spool, or a JetStream stream. */
+import { ensureStream, makeRecordPublisher, NatsConnections } from "@holdfast/adapter-nats"
+import { Messaging } from "@holdfast/messaging"
+import {
+  type CallError,
+  encodeRecords,
+  makeCaller,
+  makeRequestId,
+  SpoolOperations
+} from "@holdfast/wire"
+import { Effect, Schedule } from "effect"
+import type { AppendBatch } from "./ingest.ts"
+
+const callAppend = makeCaller(SpoolOperations.append)
+
+const isRetryable = (error: CallError): boolean => {
+  switch (error._tag) {
+    case "MessagingError":
+      return error.isRetryable
+    case "ServiceError":
+      return error.retryAfterMs !== undefined || error.code === "overloaded"
+    case "ProtocolError":
+      return false
+  }
+}
+
+/** Appends to a stream of the embedded spool. */
+export const appendToSpool = Effect.fnUntraced(function* (options: {
+  readonly cluster: string
+  readonly stream: string
+}): Effect.fn.Return<AppendBatch, never, Messaging> {
+  const messaging = yield* Messaging
+  return (records) =>
+    Effect.gen(function* () {
+      const requestId = yield* makeRequestId
+      yield* callAppend({
+        cluster: options.cluster,
+        request: { stream: options.stream },
+        attachment: encodeRecords(records),
+        deadline: "15 seconds",
+        requestId
+      }).pipe(
+        Effect.retry({ schedule: Schedule.exponential("100 millis"), times: 5, while: isRetryable })
+      )
+    }).pipe(Effect.provideService(Messaging, messaging))
+})
+
+/** Publishes to a JetStream stream, which is made when it is missing. */
+export const appendToJetStream = Effect.fnUntraced(function* (options: {
+  readonly stream: string
+  readonly subject: string
+}) {
+  const { bulk } = yield* NatsConnections
+  yield* ensureStream(bulk, { stream: options.stream, subjects: [options.subject] })
+  const publisher = yield* makeRecordPublisher(bulk, { stream: options.stream })
+  const append: AppendBatch = (records) =>
+    Effect.gen(function* () {
+      const batch = yield* makeRequestId
+      const outgoing = records.map((record, index) => ({
+        ...record,
+        messageId: `${batch}-${index}`
+      }))
+      yield* publisher.publish(outgoing).pipe(
+        Effect.retry({
+          schedule: Schedule.exponential("100 millis"),
+          times: 5,
+          while: ({ code }) => code === "unavailable"
+        })
+      )
+    })
+  return append
+})
