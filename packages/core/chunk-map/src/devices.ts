@@ -1,7 +1,7 @@
 /** Devices: their records, their slots, and what their copies count for. */
 import type { Draft } from "./draft.ts"
 import { DELETIONS, DELETIONS_TOLD } from "./figures.ts"
-import type { DeviceId } from "./identity.ts"
+import type { DeviceId, HostId } from "./identity.ts"
 import type { CommandKey, CopyKey, Device } from "./model.ts"
 import { ASSURED, COUNTED, EXPECTED, LOCATED, ONLINE, RETIRED } from "./slots.ts"
 
@@ -75,6 +75,7 @@ export const newDevice = (draft: Draft, deviceId: DeviceId): Device => {
     index,
     hostId: null,
     epoch: 0,
+    loggedEpoch: -1,
     desired: "normal",
     liveness: "absent",
     slot: -1,
@@ -130,4 +131,20 @@ export const candidates = (draft: Draft): ReadonlyArray<Device> => {
     (device) => device.serving && device.liveness === "online" && device.desired === "normal"
   )
   return draft.candidates
+}
+
+/** Where a device is reached. */
+export interface DeviceAddress {
+  readonly deviceId: DeviceId
+  readonly hostId: HostId
+  readonly url: string
+}
+
+/** Where a device is reached; undefined while no host serves it. */
+export const addressOf = (draft: Draft, deviceId: string): DeviceAddress | undefined => {
+  const device = findDevice(draft, deviceId)
+  if (device === undefined || device.hostId === null) return undefined
+  const host = draft.hosts.get(device.hostId)
+  if (host === undefined) return undefined
+  return { deviceId: device.deviceId, hostId: device.hostId, url: host.url }
 }

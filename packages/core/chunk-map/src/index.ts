@@ -35,6 +35,7 @@ export type {
   PublishedDevice,
   State
 } from "./model.ts"
+export { addressOf, type DeviceAddress } from "./devices.ts"
 export { emptyState } from "./empty-state.ts"
 export { openDraft, sealDraft, type Alarm, type Draft, type Sealed } from "./draft.ts"
 export type { Refusal, RefusalCode } from "./refusal.ts"

@@ -42,6 +42,8 @@ export interface Device {
   readonly index: number
   readonly hostId: HostId | null
   readonly epoch: number
+  /** The epoch that the journal knows, or -1. */
+  readonly loggedEpoch: number
   readonly desired: DesiredMode
   readonly liveness: Liveness
   readonly slot: number

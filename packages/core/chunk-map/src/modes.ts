@@ -47,8 +47,8 @@ const change = (draft: Draft, device: Device, desired: DesiredMode): void => {
   const { deviceId, epoch } = device
   draft.journal.push({ _tag: "DeviceKnown", deviceId, epoch, desired })
   if (desired === "removed" && device.liveness !== "dead") {
-    takeOut(draft, { ...device, desired }, -1)
-  } else putDevice(draft, { ...device, desired })
+    takeOut(draft, { ...device, desired, loggedEpoch: epoch }, -1)
+  } else putDevice(draft, { ...device, desired, loggedEpoch: epoch })
   const present = deviceAt(draft, device.index)
   if (desired === "removed" && present !== undefined) releaseUnreported(draft, present, -2)
   draft.scalars.sweepAt = { fileId: 0, chunkId: 0 }

@@ -8,7 +8,7 @@
 import { newDevice, putDevice } from "./devices.ts"
 import { openDraft, sealDraft, type Draft } from "./draft.ts"
 import { emptyState } from "./empty-state.ts"
-import { FiguresEdit, QUARANTINED } from "./figures.ts"
+import { QUARANTINED } from "./figures.ts"
 import { forgetRecord } from "./free.ts"
 import type { ChunkVersion, DeviceId } from "./identity.ts"
 import type { JournalEntry } from "./journal-entry.ts"
@@ -47,7 +47,7 @@ const replayEntry = (draft: Draft, entry: JournalEntry): void => {
       return
     case "DeviceKnown": {
       const { epoch, desired } = entry
-      putDevice(draft, { ...deviceOf(draft, entry), epoch, desired })
+      putDevice(draft, { ...deviceOf(draft, entry), epoch, desired, loggedEpoch: epoch })
       return
     }
     case "Quarantined": {
@@ -95,12 +95,9 @@ export const replay = (state: State, entries: Iterable<JournalEntry>): State => 
 export function* snapshotEntries(state: State): Generator<JournalEntry> {
   const { fileIdLimit, versionLimit } = state
   yield { _tag: "Marks", fileIdLimit, versionLimit }
-  const figures = new FiguresEdit(state.figures)
   for (const [, device] of mapEntries(state.devices)) {
-    const { deviceId, epoch, desired, index } = device
-    const kept = device.finishedReport !== null || device.liveness === "absent"
-    const named = kept || desired !== "normal" || figures.get(index, QUARANTINED) > 0
-    if (named) yield { _tag: "DeviceKnown", deviceId, epoch, desired }
+    const { deviceId, loggedEpoch, desired } = device
+    if (loggedEpoch >= 0) yield { _tag: "DeviceKnown", deviceId, epoch: loggedEpoch, desired }
   }
   const cursor = newCursor()
   let here = seekFrom(state.chunks, { fileId: 0, chunkId: 0 }, cursor)

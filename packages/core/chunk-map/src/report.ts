@@ -168,9 +168,10 @@ const finishReport = (draft: Draft, device: Device, slot: number): void => {
     report: null,
     finishedReport: device.report?.reportId ?? null,
     saidDigest: null,
-    mapDigest: null
+    mapDigest: null,
+    loggedEpoch: device.epoch
   })
-  const { deviceId, epoch, desired } = device
-  draft.journal.push({ _tag: "DeviceKnown", deviceId, epoch, desired })
+  const { deviceId, epoch, desired, loggedEpoch } = device
+  if (epoch !== loggedEpoch) draft.journal.push({ _tag: "DeviceKnown", deviceId, epoch, desired })
   draft.scalars.sweepAt = { fileId: 0, chunkId: 0 }
 }

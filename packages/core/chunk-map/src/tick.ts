@@ -12,15 +12,19 @@ import { sweepOdd, sweepUnknown } from "./sweep-odd.ts"
 
 const SETTLED_A_TICK = 1_000
 
-/** Lets time pass; called several times a second, never less often than `stallMs`. */
-export const tick = (draft: Draft): void => {
+/**
+ * Lets time pass; called several times a second, never less often than `stallMs`. While the journal
+ * takes nothing (`canWrite` false) what would need it is left out.
+ */
+export const tick = (draft: Draft, options: { readonly canWrite: boolean }): void => {
   judgeSilence(draft)
   expireLeases(draft)
   judgeSafeMode(draft)
   expireCopies(draft)
   expireVerifications(draft)
-  draft.scalars.freedSweepAt = settleFreed(draft, draft.scalars.freedSweepAt, SETTLED_A_TICK)
   sweepOdd(draft)
+  if (!options.canWrite) return
+  draft.scalars.freedSweepAt = settleFreed(draft, draft.scalars.freedSweepAt, SETTLED_A_TICK)
   sweepUnknown(draft)
   sweepChunks(draft)
   planRepair(draft)
