@@ -1,11 +1,13 @@
-import { Result } from "effect"
+import { Result, Schema } from "effect"
 import * as fc from "fast-check"
 import { readFileSync } from "node:fs"
+import { isEncodedState } from "./encoded-state-guard.ts"
 import { expect, it } from "vitest"
 import {
   codecOf,
   decodeState,
   disassociate,
+  EncodedState,
   encodeState,
   invariants,
   participate,
@@ -80,4 +82,33 @@ it.each([
 ])("refused with a reason: %s", (_, encoded) => {
   const result = decode(encoded)
   expect(Result.isFailure(result) && result.failure._tag).toBe("UndecodableState")
+})
+
+it("what is read quickly is what the schema accepts", () => {
+  const isOfSchema = Schema.is(EncodedState)
+  const spoils: ReadonlyArray<unknown> = [null, -1, 0, 1.5, "", "x", [], {}, [[]], [1, 2], [[0, 0]]]
+  const whole = golden(1)
+  const places: Array<ReadonlyArray<string>> = []
+  const walk = (value: unknown, path: ReadonlyArray<string>): void => {
+    places.push(path)
+    if (typeof value !== "object" || value === null) return
+    for (const [name, inner] of Object.entries(value)) walk(inner, [...path, name])
+  }
+  walk(whole, [])
+  let refused = 0
+  for (const path of places) {
+    for (const spoil of spoils) {
+      const copy = { root: structuredClone(whole) }
+      const steps = ["root", ...path]
+      const last = steps.pop() ?? "root"
+      const parent = steps.reduce<object>((at, name) => Reflect.get(at, name), copy)
+      Reflect.set(parent, last, spoil)
+      const expected = isOfSchema(copy.root)
+      expect(isEncodedState(copy.root), `${path.join(".")} = ${JSON.stringify(spoil)}`).toBe(
+        expected
+      )
+      refused += expected ? 0 : 1
+    }
+  }
+  expect(refused).toBeGreaterThan(300)
 })

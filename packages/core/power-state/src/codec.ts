@@ -11,6 +11,7 @@ import type { Application, Fold } from "./application.ts"
 import { formatDigest, parseDigest } from "./digest.ts"
 import { EncodedState, STATE_FORMAT } from "./encoded-state.ts"
 import type { EncodedEntry } from "./encoded-state.ts"
+import { isEncodedState } from "./encoded-state-guard.ts"
 import type { Entry, MembershipEntry } from "./entry.ts"
 import { compareEventIds, compareMarks } from "./event-id.ts"
 import type { Participant } from "./participant.ts"
@@ -198,7 +199,14 @@ const rebuild = <E, O, S>(
   }
 }
 
-const decodeEnvelope = Schema.decodeUnknownResult(EncodedState)
+const explainEnvelope = Schema.decodeUnknownResult(EncodedState)
+
+/** Why something is no stored form; the schema says it best. */
+const envelopeFault = (encoded: unknown): UndecodableState => {
+  const decoded = explainEnvelope(encoded)
+  const reason = Result.isFailure(decoded) ? String(decoded.failure) : "it has superfluous parts"
+  return new UndecodableState({ reason })
+}
 
 /** Reads a stored form. Linear in its size; the pending events are applied. */
 export const decodeState = <E, O, S>(
@@ -206,12 +214,9 @@ export const decodeState = <E, O, S>(
   codec: StateCodec<E, O, S>,
   encoded: unknown
 ): Result.Result<PowerState<E, O, S>, UndecodableState> => {
-  const envelope = decodeEnvelope(encoded)
-  if (Result.isFailure(envelope)) {
-    return Result.fail(new UndecodableState({ reason: String(envelope.failure) }))
-  }
+  if (!isEncodedState(encoded)) return Result.fail(envelopeFault(encoded))
   const state = Result.try({
-    try: () => rebuild(fold, codec, envelope.success),
+    try: () => rebuild(fold, codec, encoded),
     catch: (cause) => new UndecodableState({ reason: String(cause) })
   })
   return Result.isSuccess(state) && !isSound(state.success)
