@@ -1,79 +1,15 @@
 import { MemoryNetwork } from "@holdfast/adapter-memory"
 import { assert, describe, it } from "@effect/vitest"
-import { type ArchiveEntry, parseTagRule } from "@holdfast/catalogue"
-import type { SegmentRecord } from "@holdfast/segment"
-import { Effect, Layer, Result, Stream } from "effect"
-import { ArchiveClient, type CatalogueClient, type ChunkClient, clientLayer } from "./index.ts"
-import {
-  type FakeCluster,
-  fakeClusterLayer,
-  makeFakeCluster,
-  spoilDevice
-} from "./testing/fake-cluster.ts"
-import { sealRecords } from "./testing/seal-records.ts"
+import { parseTagRule } from "@holdfast/catalogue"
+import { Effect, Result, Stream } from "effect"
+import { spoilDevice } from "./testing/fake-cluster.ts"
+import { makeWithArchive, numbers, positions, range, record } from "./testing/with-archive.ts"
 
-const text = (value: string) => new TextEncoder().encode(value)
-const record = (position: number, fields: Partial<SegmentRecord> = {}): SegmentRecord => ({
-  position: BigInt(position),
-  part: 0,
-  timestamp: BigInt(position) * 1_000n,
-  subject: text(`orders.${position % 3}`),
-  headers: [],
-  data: text(JSON.stringify({ at: position, kind: `kind-${position % 5}` })),
-  ...fields
-})
-const range = (from: number, to: number): ReadonlyArray<SegmentRecord> =>
-  Array.from({ length: to - from + 1 }, (_, at) => record(from + at))
-
-type Clients = ArchiveClient | CatalogueClient | ChunkClient
-
-/** Runs a program against a cluster that has the archive "orders". */
-const withArchive = <A, E>(
-  program: (parts: {
-    readonly archives: ArchiveClient["Service"]
-    readonly archive: ArchiveEntry
-    readonly cluster: FakeCluster
-    readonly seal: (
-      records: ReadonlyArray<SegmentRecord>,
-      more?: { readonly shard?: string; readonly complete?: boolean; readonly until?: "committed" }
-    ) => Effect.Effect<unknown, unknown, Clients>
-  }) => Effect.Effect<A, E, Clients>
-) =>
-  Effect.gen(function* () {
-    const cluster = makeFakeCluster(3)
-    const network = yield* MemoryNetwork.make({ maxPayloadBytes: 1_048_576 })
-    const services = fakeClusterLayer(cluster).pipe(
-      Layer.provide(MemoryNetwork.layer(network, "services"))
-    )
-    const settings = { cluster: cluster.name, hedgeAfter: "5 seconds", pageSize: 7 } as const
-    const client = clientLayer(settings).pipe(
-      Layer.provide(MemoryNetwork.layer(network, "client")),
-      Layer.provide(services)
-    )
-    return yield* Effect.gen(function* () {
-      const archives = yield* ArchiveClient
-      const tags = [Result.getOrThrow(parseTagRule("kind=json:kind"))]
-      yield* archives.add({ name: "orders", stream: "ORDERS", settings: { tags } })
-      const archive = yield* archives.show("orders")
-      return yield* program({
-        archives,
-        archive,
-        cluster,
-        seal: (records, more = {}) =>
-          Effect.flatMap(archives.show("orders"), (now) =>
-            sealRecords({ archive: now, shard: "ORDERS", records, ...more })
-          )
-      })
-    }).pipe(Effect.provide(client))
-  }).pipe(Effect.scoped)
-
-const positions = <E, R>(
-  stream: Stream.Stream<{ readonly record: SegmentRecord }, E, R>
-): Effect.Effect<ReadonlyArray<number>, E, R> =>
-  Effect.map(Stream.runCollect(stream), (all) => all.map(({ record }) => Number(record.position)))
-
-const numbers = (from: number, to: number) =>
-  Array.from({ length: to - from + 1 }, (_, at) => from + at)
+const network = Effect.map(MemoryNetwork.make({ maxPayloadBytes: 1_048_576 }), (made) => ({
+  services: MemoryNetwork.layer(made, "services"),
+  client: MemoryNetwork.layer(made, "client")
+}))
+const withArchive = makeWithArchive(network)
 
 describe("reading an archive", () => {
   it.live("gives every record of many segments back in order, byte for byte", () =>
@@ -316,90 +252,6 @@ describe("handling archives", () => {
             ["ORDERS", 1n, 10n],
             ["other", 11n, 15n]
           ]
-        )
-      })
-    )
-  )
-})
-
-describe("verifying", () => {
-  it.live("a whole archive is sound; a gap is told", () =>
-    withArchive(({ archives, seal }) =>
-      Effect.gen(function* () {
-        yield* seal(range(1, 10))
-        yield* seal(range(11, 20))
-        yield* seal(range(31, 40))
-        const report = yield* archives.verify({ archive: "orders", everyCopy: true })
-        assert.deepInclude(report, { segments: 3, records: 30, copies: 6, sound: true })
-        assert.deepStrictEqual(report.findings, [
-          { _tag: "Gap", shard: "ORDERS", from: 21n, to: 30n }
-        ])
-      })
-    )
-  )
-
-  it.live("finds a spoilt copy, and a segment that no device has whole", () =>
-    withArchive(({ archives, cluster, seal }) =>
-      Effect.gen(function* () {
-        yield* seal(range(1, 10))
-        spoilDevice(cluster, "d2")
-        const one = yield* archives.verify({ archive: "orders", everyCopy: true })
-        assert.deepInclude(one.findings[0], { _tag: "BadCopy", deviceId: "d2" })
-        assert.isFalse(one.sound)
-        spoilDevice(cluster, "d1")
-        const both = yield* archives.verify({ archive: "orders" })
-        assert.deepInclude(both.findings[0], { _tag: "Unreadable", first: 1n, last: 10n })
-      })
-    )
-  )
-
-  it.live("repairs: an orphan that is needed is adopted, one that is covered is freed", () =>
-    withArchive(({ archives, cluster, seal }) =>
-      Effect.gen(function* () {
-        yield* seal(range(1, 10))
-        yield* seal(range(1, 5), { until: "committed" })
-        yield* seal(range(11, 20), { until: "committed" })
-        const outcomes = (report: { readonly findings: ReadonlyArray<object> }) =>
-          report.findings.map((one) => ("outcome" in one ? one.outcome : one))
-        const found = yield* archives.verify({ archive: "orders" })
-        assert.deepStrictEqual(outcomes(found), ["left", "left"])
-        assert.isFalse(found.sound)
-        const repaired = yield* archives.verify({ archive: "orders", repair: true })
-        assert.deepStrictEqual(outcomes(repaired), ["freed", "adopted"])
-        assert.isTrue(repaired.sound)
-        const after = yield* archives.verify({ archive: "orders" })
-        assert.deepStrictEqual(after.findings, [])
-        assert.deepStrictEqual(
-          yield* positions(archives.read({ archive: "orders" })),
-          numbers(1, 20)
-        )
-        assert.strictEqual(cluster.chunks.filter(({ isFreed }) => isFreed).length, 1)
-      })
-    )
-  )
-
-  it.live("removes a segment only when every record of it is in another", () =>
-    withArchive(({ archives, seal }) =>
-      Effect.gen(function* () {
-        yield* seal(
-          [1, 3, 5, 9].map((at) => record(at)),
-          { complete: false }
-        )
-        yield* seal(
-          [3, 5].map((at) => record(at)),
-          { complete: false }
-        )
-        yield* seal(
-          [2, 4].map((at) => record(at)),
-          { complete: false }
-        )
-        const report = yield* archives.verify({ archive: "orders", repair: true })
-        assert.deepStrictEqual(report.findings, [
-          { _tag: "Covered", shard: "ORDERS", first: 3n, last: 5n, outcome: "removed" }
-        ])
-        assert.deepStrictEqual(
-          yield* positions(archives.read({ archive: "orders" })),
-          [1, 2, 3, 4, 5, 9]
         )
       })
     )

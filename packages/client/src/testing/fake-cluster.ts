@@ -122,8 +122,12 @@ const fakeTransport = (cluster: FakeCluster): ChunkTransport["Service"] => ({
 })
 
 /** The cluster behind the ports: needs Messaging, gives the chunk transport. */
-export const fakeClusterLayer = (cluster: FakeCluster) =>
+export const fakeClusterLayer = (
+  cluster: FakeCluster,
+  options: { readonly withPeers: boolean } = { withPeers: true }
+) =>
   Layer.mergeAll(
-    Layer.effectDiscard(Effect.andThen(serveFakeMetadata(cluster), serveFakePeers(cluster))),
+    Layer.effectDiscard(serveFakeMetadata(cluster)),
+    options.withPeers ? Layer.effectDiscard(serveFakePeers(cluster)) : Layer.empty,
     Layer.succeed(ChunkTransport, fakeTransport(cluster))
   )
