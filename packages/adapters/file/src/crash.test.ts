@@ -15,7 +15,7 @@ import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 
-const script = fileURLToPath(new URL("appending-process.ts", import.meta.url))
+const script = fileURLToPath(new URL("testing/appending-process.ts", import.meta.url))
 const command = ["--conditions=@holdfast/source", script]
 
 let directory = ""

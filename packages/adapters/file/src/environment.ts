@@ -53,6 +53,8 @@ export interface Environment extends Pick<GroupCommit, "commit"> {
   readonly table: (name: string) => Table
   /** Reads; what LMDB throws becomes a refusal. */
   readonly read: <A>(read: () => A) => Effect.Effect<A, StoreRefused>
+  /** How many transactions the store has seen. */
+  readonly transactions: Effect.Effect<number, StoreRefused>
 }
 
 const openRoot = (directory: string): RootDatabase<Buffer, Buffer> =>
@@ -134,9 +136,7 @@ export const openEnvironment = Effect.fn("Environment.open")(function* (
       return bavail * bsize
     })
   const writer = yield* Effect.acquireRelease(
-    Effect.sync(() =>
-      makeGroupCommit({ root, doing, roomBytes: () => freeBytes() - reserveBytes })
-    ),
+    Effect.sync(() => makeGroupCommit({ root, doing, freeBytes, reserveBytes })),
     ({ close }) => close
   )
   return {
@@ -148,6 +148,7 @@ export const openEnvironment = Effect.fn("Environment.open")(function* (
         // Another process's commits are seen from a new transaction on.
         if (isShared) root.resetReadTxn()
         return read()
-      })
+      }),
+    transactions: attempt(doing, () => Number(Reflect.get(root.getStats(), "lastTxnId")))
   }
 })

@@ -1,16 +1,23 @@
 import { describeCheckpointStoreContract, describeLeaseContract } from "@holdfast/suites"
 import { Effect } from "effect"
-import { damageValue, temporaryStorage } from "./harm.ts"
+import { damageValue, temporaryStorage } from "./testing/harm.ts"
 import { fileCheckpointStore, fileLease } from "./index.ts"
 
 const isNamed = (name: string) => (key: Buffer) => key.toString("utf8") === name
 
+const checkpoints = Effect.map(temporaryStorage("checkpoints"), (made) => ({
+  ...made,
+  layer: fileCheckpointStore(made.options)
+}))
+
+const leases = Effect.map(temporaryStorage("leases"), (made) => ({
+  ...made,
+  layer: fileLease(made.options)
+}))
+
 describeCheckpointStoreContract({
   name: "file",
-  storage: Effect.map(temporaryStorage("checkpoints"), (storage) => ({
-    ...storage,
-    layer: fileCheckpointStore(storage.options)
-  })),
+  storage: checkpoints,
   damage: ({ directory }, shard) =>
     damageValue({ directory, table: "checkpoints", isMeant: isNamed(shard) }),
   completionMapTooLong: 1_000_000
@@ -18,10 +25,7 @@ describeCheckpointStoreContract({
 
 describeLeaseContract({
   name: "file",
-  storage: Effect.map(temporaryStorage("leases"), (storage) => ({
-    ...storage,
-    layer: fileLease(storage.options)
-  })),
+  storage: leases,
   damage: ({ directory }, shard) =>
     damageValue({ directory, table: "leases", isMeant: isNamed(shard) })
 })

@@ -1,7 +1,7 @@
 import { RecordSource, RecordSpool } from "@holdfast/records"
 import { describeRecordSourceContract, describeRecordSpoolContract } from "@holdfast/suites"
 import { Context, Effect, Layer } from "effect"
-import { temporaryStorage } from "./harm.ts"
+import { temporaryStorage } from "./testing/harm.ts"
 import { fileSpool } from "./index.ts"
 
 const storage = Effect.map(temporaryStorage("spool"), (made) => ({

@@ -23,6 +23,9 @@ import { refusalOf } from "./store-refused.ts"
 /** Bytes after which a transaction takes no further job. */
 const TRANSACTION_BYTES = 16_777_216
 
+/** With less than this beside what a job needs, the disk counts as full. */
+const CLOSE_TO_FULL_BYTES = 1_048_576
+
 /** Something to write. */
 export interface WriteJob<A> {
   /** Writes with the synchronous functions of the tables; what it throws undoes all of it. */
@@ -52,8 +55,10 @@ export interface GroupCommit {
 /** What the writer is made of. */
 export interface GroupCommitOptions {
   readonly root: RootDatabase<Buffer, Buffer>
-  /** Bytes that may be written before the reserve is touched. */
-  readonly roomBytes: () => number
+  /** Bytes that the disk has free. */
+  readonly freeBytes: () => number
+  /** Bytes of it that only jobs which free room may use. */
+  readonly reserveBytes: number
   readonly doing: string
 }
 
@@ -72,7 +77,9 @@ const commitTogether = (options: GroupCommitOptions, jobs: ReadonlyArray<QueuedJ
     const isStorage = cause instanceof StoreRefused || (cause instanceof Error && "code" in cause)
     if (!isStorage) return first.die(cause)
     const refusal = refusalOf(cause, options.doing)
-    const isReallyFull = refusal.code === "unavailable" && options.roomBytes() < first.bytes
+    // A full disk cuts a write short, which LMDB reports as an I/O error.
+    const isReallyFull =
+      refusal.code === "unavailable" && options.freeBytes() < 2 * first.bytes + CLOSE_TO_FULL_BYTES
     return first.refuse(
       isReallyFull ? new StoreRefused({ code: "full", message: refusal.message }) : refusal
     )
@@ -84,7 +91,7 @@ const refuseWithoutRoom = (
   options: GroupCommitOptions,
   jobs: ReadonlyArray<QueuedJob>
 ): ReadonlyArray<QueuedJob> => {
-  let room = options.roomBytes()
+  let room = options.freeBytes() - options.reserveBytes
   return jobs.filter((job) => {
     if (job.freesRoom) return true
     if (job.bytes <= room) {

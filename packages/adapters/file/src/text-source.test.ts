@@ -5,7 +5,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { PassThrough } from "node:stream"
-import { temporaryDirectory } from "./harm.ts"
+import { temporaryDirectory } from "./testing/harm.ts"
 import { textSource } from "./index.ts"
 import type { TextFormat, TextSourceOptions } from "./index.ts"
 

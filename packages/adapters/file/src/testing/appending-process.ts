@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { writeSync } from "node:fs"
-import { fileJournal } from "./file-journal.ts"
+import { fileJournal } from "../file-journal.ts"
 
 const [mode = "", ...rest] = process.argv.slice(2)
 const STANDARD_OUTPUT = 1

@@ -40,7 +40,11 @@ export const damageValue = (options: {
 }): Effect.Effect<void> =>
   Effect.promise(async () => {
     const binary = { encoding: "binary", keyEncoding: "binary" } as const
-    const root = open<Buffer, Buffer>({ path: options.directory, ...binary, overlappingSync: false })
+    const root = open<Buffer, Buffer>({
+      path: options.directory,
+      ...binary,
+      overlappingSync: false
+    })
     const table = root.openDB<Buffer, Buffer>({ name: options.table, ...binary })
     const key = [...table.getKeys({})].find(options.isMeant)
     const value = key === undefined ? undefined : table.get(key)
