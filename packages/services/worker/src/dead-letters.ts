@@ -60,6 +60,7 @@ export const deadLetters = Effect.fnUntraced(function* (run: ShardRun) {
       delayMs = config.retryFirstMs
       run.letters.delete(ordinal)
       if (run.tracker.settle(ordinal, epoch, "dead-lettered") === "Finished") run.forget(ordinal)
+      run.laidAside(ordinal)
       run.progress()
     }
   }

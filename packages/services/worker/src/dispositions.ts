@@ -108,6 +108,7 @@ const carryOut = (run: ShardRun, { ordinal, parts, reason }: Item, failure: Fail
     }
     case "Skip":
       settle(run, ordinal, run.tracker.settle(ordinal, run.options.epoch, "skipped"))
+      run.laidAside(ordinal)
       return
     case "Halt":
       run.halt(`${describe(run, ordinal)} failed: ${reason}`)

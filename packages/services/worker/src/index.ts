@@ -14,4 +14,12 @@ export {
   type ShardPipeline
 } from "./pipeline.ts"
 export { spoolDeadLetters } from "./spool-dead-letters.ts"
+export {
+  defaultStage,
+  type StageAnswer,
+  type StageItem,
+  type StageOptions,
+  type StageOrdering
+} from "./stage/stage.ts"
+export { recordStage, stagePipeline } from "./stage/stage-pipeline.ts"
 export { Worker } from "./worker.ts"

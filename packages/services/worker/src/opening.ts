@@ -12,6 +12,7 @@ import {
   decodeMap,
   emptyMap,
   encodeMap,
+  type Ordinal,
   Tracker,
   withFinished
 } from "@holdfast/disposition"
@@ -65,7 +66,17 @@ export const openShard = Effect.fnUntraced(function* (opening: Opening) {
     .pipe(Effect.catch(({ code, message }) => refuse(pipelineRefusal(code), message)))
   const restored = withFinished(stored, pipeline.finished)
   const tracker = new Tracker({ limits: config.limits, epoch, after: position, restored })
-  const run = new ShardRun({ shard, stream, epoch, config, clock, tracker, revision })
+  const laidAside = (ordinal: Ordinal): void => pipeline.laidAside?.(ordinal)
+  const run = new ShardRun({
+    shard,
+    stream,
+    epoch,
+    config,
+    clock,
+    tracker,
+    revision,
+    laidAside
+  })
   reporter.report = makeReport(run)
   const opened: OpenedShard = { run, pipeline }
   return opened

@@ -127,6 +127,11 @@ export interface ShardPipeline {
   readonly heartbeat: (beat: Heartbeat) => Effect.Effect<void, PipelineError>
   /** Starts a flush; it may return before the dispositions are in. */
   readonly flush: (options: FlushOptions) => Effect.Effect<void, PipelineError>
+  /**
+   * Hears that a record which it reported as failed was laid aside, and will not be offered again.
+   * Needed only where something else waits for it; must return at once.
+   */
+  readonly laidAside?: (ordinal: Ordinal) => void
 }
 
 /** Where a worker's records go. */

@@ -58,6 +58,8 @@ export interface RunOptions {
   readonly tracker: Tracker
   /** The revision under which the checkpoint was last written. */
   readonly revision: bigint
+  /** Tells the pipeline that a record will not come again. */
+  readonly laidAside: (ordinal: Ordinal) => void
 }
 
 /** One shard while it is open; see the module comment. */
@@ -133,6 +135,11 @@ export class ShardRun {
     this.held.delete(ordinal)
     this.retries.remove(ordinal)
     this.letters.delete(ordinal)
+  }
+
+  /** Tells the pipeline that a record will not come again. */
+  laidAside(ordinal: Ordinal): void {
+    this.options.laidAside(ordinal)
   }
 
   /** Notes that something moved, and wakes who waits for it. */

@@ -1,5 +1,5 @@
 /**
- * What a worker costs beside its source, with a pipeline that does nothing.
+ * What a worker costs beside its source, with a stage that does nothing.
  *
  *     node --conditions=@holdfast/source packages/services/worker/src/worker.bench.ts
  *
@@ -13,10 +13,9 @@ import {
   memoryRecordSource,
   MemoryStreams
 } from "@holdfast/adapter-memory"
-import type { Ordinal } from "@holdfast/disposition"
 import { RecordSource } from "@holdfast/records"
 import { Duration, Effect, Layer, Option, Result } from "effect"
-import { parseWorkerConfig, Pipeline, Worker } from "./index.ts"
+import { parseWorkerConfig, type Pipeline, recordStage, Worker } from "./index.ts"
 
 const count = 400_000
 const batch = 1_024
@@ -42,25 +41,15 @@ const readBare = Effect.fnUntraced(function* () {
   return (count / (performance.now() - started)) * 1_000
 })
 
-/** Tells when everything has been offered, and when the last flush answered. */
-const nothing = (finish: (elapsed: number) => void): Pipeline["Service"] => {
+/** A stage that counts and does nothing, and tells when it has seen everything. */
+const nothing = (finish: (elapsed: number) => void): Layer.Layer<Pipeline> => {
   let started = 0
   let seen = 0
-  return {
-    open: ({ report }) =>
-      Effect.succeed({
-        finished: [],
-        offer: (offered) =>
-          Effect.sync(() => {
-            if (started === 0) started = performance.now()
-            seen += offered.length
-            report([{ _tag: "Done", ordinals: offered.map(({ ordinal }): Ordinal => ordinal) }])
-            if (seen === count) finish(performance.now() - started)
-          }),
-        heartbeat: () => Effect.void,
-        flush: () => Effect.void
-      })
-  }
+  return recordStage(() => {
+    if (seen === 0) started = performance.now()
+    seen += 1
+    if (seen === count) finish(performance.now() - started)
+  })
 }
 
 const main = Effect.gen(function* () {
@@ -80,10 +69,7 @@ const main = Effect.gen(function* () {
     memoryCheckpointStore(keyValue),
     memoryLease(keyValue),
     MemoryNetwork.layerAlone(),
-    Layer.succeed(
-      Pipeline,
-      nothing((found) => (elapsed = found))
-    )
+    nothing((found) => (elapsed = found))
   )
   const drained = yield* Effect.scoped(
     Effect.gen(function* () {
@@ -95,7 +81,7 @@ const main = Effect.gen(function* () {
     }).pipe(Effect.provide(Worker.layer(config).pipe(Layer.provide(ports))))
   )
   const rate = (count / elapsed) * 1_000
-  print("worker with a pipeline that does nothing", rate, "records/s", "")
+  print("worker with a stage that does nothing", rate, "records/s", "")
   print("  a bare read of the same memory source", baseline, "records/s", "")
   print("  accounting per record", (1 / rate - 1 / baseline) * 1e6, "us", "0.7 at 155,000/s is 0.9")
   print("full flush and release after the last report", drained, "ms", "bar 10")

@@ -177,6 +177,8 @@ export const makeWorld = Effect.gen(function* () {
       readonly plan?: Partial<PipelinePlan>
       /** The stream for dead letters; none without one. */
       readonly deadLetters?: string
+      /** In place of the pipeline that the test drives. */
+      readonly pipeline?: Layer.Layer<Pipeline>
     } = {}
   ) {
     const plan: PipelinePlan = {
@@ -203,7 +205,7 @@ export const makeWorld = Effect.gen(function* () {
       Layer.provide([
         Layer.provide(freezable(gate), shared),
         MemoryNetwork.layer(network, name),
-        Layer.succeed(Pipeline, makePipeline(plan, opened))
+        options.pipeline ?? Layer.succeed(Pipeline, makePipeline(plan, opened))
       ])
     )
     const letters = options.deadLetters

@@ -1,0 +1,179 @@
+/** One shard of a stage: items in lanes, and the fibers that work on them. */
+import type { Ordinal } from "@holdfast/disposition"
+import { hasPart } from "@holdfast/disposition"
+import { Cause, Duration, Effect, Exit, type Scope } from "effect"
+import type { Disposition, OfferedRecord, OpenShard, ShardPipeline } from "../pipeline.ts"
+import { Signal } from "../signal.ts"
+import { Lanes } from "./lanes.ts"
+import { runAnswer, type StageAnswer, type StageItem, type StageOptions } from "./stage.ts"
+
+/** An item on its way through the lanes. */
+interface QueuedItem<A> extends StageItem<A> {
+  readonly key: string | undefined
+  readonly ordinal: Ordinal
+}
+
+/** Items that a fiber works on before it lets others run, where none of them waits. */
+const itemsBetweenYields = 256
+
+/** Opens a shard of a stage in the current scope. */
+export const openStage = <A>(
+  options: StageOptions<A>,
+  opening: OpenShard
+): Effect.Effect<ShardPipeline, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const lanes = new Lanes<QueuedItem<A>>()
+    const signal = new Signal()
+    const worker = workOn(options, opening, { lanes, signal })
+    for (let count = 0; count < options.concurrency; count++) yield* Effect.forkScoped(worker)
+    const ignoring = (work: Effect.Effect<void, unknown>) =>
+      Effect.catchCause(work, (cause) =>
+        Cause.hasInterruptsOnly(cause)
+          ? Effect.interrupt
+          : Effect.logWarning(`a stage of ${opening.shard} failed to flush`, cause)
+      )
+    const { flush, heartbeat } = options
+    return {
+      finished: [],
+      offer: (batch) =>
+        Effect.andThen(
+          signal.waitUntil(() => lanes.size < options.backlog),
+          Effect.sync(() => {
+            for (const offered of batch) take(options, opening, lanes, offered)
+            signal.notify()
+          })
+        ),
+      heartbeat: (beat) =>
+        heartbeat === undefined
+          ? Effect.void
+          : ignoring(runAnswer(() => heartbeat(opening.shard, beat))),
+      flush: ({ deadline, mode }) =>
+        flush === undefined
+          ? Effect.void
+          : ignoring(
+              Effect.timeoutOption(
+                runAnswer(() => flush(opening.shard, mode)),
+                deadline
+              )
+            ),
+      laidAside: (ordinal) => {
+        lanes.giveUp(ordinal)
+        signal.notify()
+      }
+    }
+  })
+
+/** Queues the items of a record; one that cannot be taken apart is a failed attempt at it all. */
+const take = <A>(
+  { extract, ordering }: StageOptions<A>,
+  { report, shard }: OpenShard,
+  lanes: Lanes<QueuedItem<A>>,
+  { attempt, finishedParts, onlyParts, ordinal, record }: OfferedRecord
+): void => {
+  try {
+    const items = extract(record)
+    const total = items.length
+    const queued = items.map((item, index): QueuedItem<A> => {
+      const key = keyOf(ordering, { shard, item, record })
+      return { shard, record, item, index, total, attempt, key, ordinal }
+    })
+    if (attempt === 1 && total !== 1) report([{ _tag: "Split", ordinal, total }])
+    for (const one of queued) {
+      const isFinished = finishedParts !== undefined && hasPart(finishedParts, one.index)
+      const isWanted = onlyParts === undefined || onlyParts.includes(one.index)
+      if (isWanted && !isFinished) lanes.add(one)
+    }
+  } catch (error) {
+    report([{ _tag: "Failed", ordinal, reason: `it cannot be taken apart: ${String(error)}` }])
+  }
+}
+
+const keyOf = <A>(
+  ordering: StageOptions<A>["ordering"],
+  { item, record, shard }: Pick<StageItem<A>, "item" | "record" | "shard">
+): string | undefined => {
+  switch (ordering._tag) {
+    case "Unordered":
+      return undefined
+    case "ByShard":
+      return shard
+    case "ByKey":
+      return ordering.keyOf(item, record)
+  }
+}
+
+/** Works on one item after the other, for ever; reports in batches where nothing waits. */
+const workOn = Effect.fnUntraced(function* <A>(
+  options: StageOptions<A>,
+  { report }: OpenShard,
+  { lanes, signal }: { readonly lanes: Lanes<QueuedItem<A>>; readonly signal: Signal }
+) {
+  let done: Array<Ordinal> = []
+  let settled: Array<Disposition> = []
+  let sinceYield = 0
+  const tell = (): void => {
+    if (done.length > 0) settled.push({ _tag: "Done", ordinals: done })
+    if (settled.length > 0) report(settled)
+    done = []
+    settled = []
+    signal.notify()
+  }
+  for (;;) {
+    const one = lanes.take()
+    if (one === undefined) {
+      tell()
+      yield* signal.waitUntil(() => lanes.hasNext)
+      continue
+    }
+    const answer = call(options, one)
+    if (answer._tag === "Waits") tell()
+    const failure = answer._tag === "Waits" ? yield* answer.outcome : answer.failure
+    if (failure === undefined) lanes.succeed(one)
+    else lanes.fail(one)
+    if (failure === undefined && one.total === 1) done.push(one.ordinal)
+    else settled.push(dispositionOf(one, failure))
+    sinceYield += 1
+    if (sinceYield < itemsBetweenYields) continue
+    sinceYield = 0
+    tell()
+    yield* Effect.yieldNow
+  }
+})
+
+/** What a call came to: at once, or after a wait; a failure is a sentence. */
+type Call =
+  | { readonly _tag: "Returned"; readonly failure: string | undefined }
+  | { readonly _tag: "Waits"; readonly outcome: Effect.Effect<string | undefined> }
+
+const succeeded: Call = { _tag: "Returned", failure: undefined }
+
+const call = <A>({ deadline, process }: StageOptions<A>, item: QueuedItem<A>): Call => {
+  let returned: StageAnswer
+  try {
+    returned = process(item)
+  } catch (error) {
+    return { _tag: "Returned", failure: String(error) }
+  }
+  if (returned === undefined) return succeeded
+  const late = `it took longer than ${Duration.format(Duration.fromInputUnsafe(deadline))}`
+  const outcome = runAnswer(() => returned).pipe(
+    Effect.timeoutOrElse({ duration: deadline, orElse: () => Effect.fail(late) }),
+    Effect.exit,
+    Effect.map((exit) => (Exit.isSuccess(exit) ? undefined : String(Cause.squash(exit.cause))))
+  )
+  return { _tag: "Waits", outcome }
+}
+
+const dispositionOf = <A>(
+  { index, ordinal, total }: QueuedItem<A>,
+  failure: string | undefined
+): Disposition => {
+  const isPart = total !== 1
+  if (failure === undefined) {
+    return isPart
+      ? { _tag: "PartsDone", ordinal, total, indexes: [index] }
+      : { _tag: "Done", ordinals: [ordinal] }
+  }
+  const failed = { _tag: "Failed", ordinal, reason: failure } as const
+  return isPart ? { ...failed, part: { index, total } } : failed
+}

@@ -1,0 +1,201 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { SourceRecord } from "@holdfast/records"
+import { Effect } from "effect"
+import { makeWorld, pass } from "../worker.fixture.ts"
+import { recordStage, stagePipeline } from "./stage-pipeline.ts"
+import { defaultStage, type StageAnswer, type StageItem } from "./stage.ts"
+
+const retrying = (exhausted: "halt" | "skip", retries = 9) => ({
+  errorPolicy: {
+    _tag: "Retry",
+    schedule: { retries, initialMs: 500, factor: 1, maximumMs: 500 },
+    exhausted
+  }
+})
+
+type Process = (item: StageItem<SourceRecord>) => StageAnswer
+
+/** Runs ten records through a stage and answers the log, the position and the shard. */
+const runStage = Effect.fnUntraced(function* (
+  process: Process,
+  options: {
+    readonly stage?: Parameters<typeof recordStage>[1]
+    readonly config?: Readonly<Record<string, unknown>>
+    readonly milliseconds?: number
+  } = {}
+) {
+  const world = yield* makeWorld
+  yield* world.append("orders", 10)
+  const pipeline = recordStage(process, options.stage)
+  const one = yield* world.start("w1", { pipeline, config: options.config ?? retrying("halt") })
+  yield* pass(options.milliseconds ?? 4_000)
+  const { shards } = yield* one.worker.status
+  return { position: yield* world.position("orders"), shard: shards[0]! }
+})
+
+const at = ({ record }: { readonly record: SourceRecord }): number => Number(record.position)
+
+describe("a stage", () => {
+  it.effect.each([
+    { name: "a value", answer: () => undefined },
+    { name: "a promise", answer: () => Promise.resolve() },
+    { name: "an Effect", answer: () => Effect.sleep(100) }
+  ])("takes a function that returns $name", ({ answer }) =>
+    Effect.gen(function* () {
+      const seen: Array<number> = []
+      const { position } = yield* runStage((item) => {
+        seen.push(at(item))
+        return answer()
+      })
+      assert.strictEqual(position, 10n)
+      assert.deepStrictEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    })
+  )
+
+  it.effect.each([
+    {
+      name: "throws",
+      fail: () => {
+        throw new Error("no")
+      }
+    },
+    { name: "rejects", fail: () => Promise.reject(new Error("no")) },
+    { name: "fails", fail: () => Effect.fail(new Error("no")) },
+    { name: "dies", fail: () => Effect.die(new Error("no")) },
+    { name: "interrupts itself", fail: () => Effect.interrupt }
+  ])("worker-A16, worker-C17: a function that $name has failed, and is tried again", ({ fail }) =>
+    Effect.gen(function* () {
+      const attempts: Array<number> = []
+      const { position, shard } = yield* runStage((item) => {
+        if (at(item) !== 3) return undefined
+        attempts.push(item.attempt)
+        return item.attempt < 3 ? fail() : undefined
+      })
+      assert.deepStrictEqual(attempts, [1, 2, 3])
+      assert.strictEqual(position, 10n)
+      assert.strictEqual(shard.counters["failures"], 2)
+    })
+  )
+
+  it.effect("worker-A10: the checkpoint stays below what throws, and the shard says why", () =>
+    Effect.gen(function* () {
+      const { position, shard } = yield* runStage(
+        (item) => {
+          if (at(item) === 3) throw new Error("cannot parse")
+        },
+        { config: retrying("halt", 1) }
+      )
+      assert.strictEqual(position, 2n)
+      assert.strictEqual(shard.state, "halted")
+      assert.match(shard.reason ?? "", /position 3 failed: Error: cannot parse/)
+    })
+  )
+
+  it.effect(
+    "worker-W15: an item that is stuck holds up nothing else, and fails at its deadline",
+    () =>
+      Effect.gen(function* () {
+        let attempts = 0
+        const { position, shard } = yield* runStage(
+          (item) => {
+            if (at(item) !== 2) return undefined
+            attempts += 1
+            return attempts === 1 ? Effect.never : undefined
+          },
+          { stage: { deadline: "2 seconds" }, milliseconds: 1_900 }
+        )
+        assert.strictEqual(position, 1n)
+        assert.strictEqual(shard.finishedAboveGap, 8)
+        yield* pass(4_000)
+        assert.strictEqual(attempts, 2)
+      })
+  )
+
+  it.effect("by key: one at a time and in order, also where one fails; other keys go on", () =>
+    Effect.gen(function* () {
+      const log: Array<string> = []
+      const { position } = yield* runStage(
+        (item) => {
+          log.push(`${at(item)}.${item.attempt}`)
+          return at(item) === 2 && item.attempt < 3 ? Promise.reject(new Error("no")) : undefined
+        },
+        {
+          stage: {
+            ordering: {
+              _tag: "ByKey",
+              keyOf: (_, { position: p }) => (p % 2n === 0n ? "even" : "odd")
+            }
+          }
+        }
+      )
+      const even = log.filter((entry) => Number(entry.split(".")[0]) % 2 === 0)
+      assert.deepStrictEqual(even, ["2.1", "2.2", "2.3", "4.1", "6.1", "8.1", "10.1"])
+      assert.isBelow(log.indexOf("9.1"), log.indexOf("2.2"))
+      assert.strictEqual(position, 10n)
+    })
+  )
+
+  it.effect("by shard: what was laid aside no longer holds the others", () =>
+    Effect.gen(function* () {
+      const log: Array<number> = []
+      const { position, shard } = yield* runStage(
+        (item) => {
+          log.push(at(item))
+          if (at(item) === 2) throw new Error("no")
+        },
+        { stage: { ordering: { _tag: "ByShard" } }, config: retrying("skip", 1) }
+      )
+      assert.deepStrictEqual(log, [1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+      assert.strictEqual(position, 10n)
+      assert.strictEqual(shard.counters["skipped"], 1)
+    })
+  )
+
+  it.effect(
+    "worker-W4, worker-W16: records split into none, one or several items, each by itself",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld
+        yield* world.append("orders", 4)
+        const log: Array<string> = []
+        const pipeline = stagePipeline<number>({
+          ...defaultStage,
+          extract: ({ position }) =>
+            Array.from({ length: Number(position) - 1 }, (_, index) => index),
+          process: ({ attempt, index, record, total }) => {
+            log.push(`${record.position}:${index}/${total}`)
+            if (record.position === 4n && index === 1 && attempt === 1) throw new Error("no")
+          }
+        })
+        yield* world.start("w1", { pipeline, config: retrying("halt") })
+        yield* pass(3_000)
+        assert.deepStrictEqual(log, ["2:0/1", "3:0/2", "3:1/2", "4:0/3", "4:1/3", "4:2/3", "4:1/3"])
+        assert.strictEqual(yield* world.position("orders"), 4n)
+      })
+  )
+
+  it.effect(
+    "worker-W33: a gathering function hears every beat and flush, and lets go in time",
+    () =>
+      Effect.gen(function* () {
+        const gathered: Array<() => void> = []
+        const letGo = (): void => gathered.splice(0).forEach((resolve) => resolve())
+        const { position } = yield* runStage(
+          () => new Promise<void>((resolve) => gathered.push(resolve)),
+          { stage: { concurrency: 100, heartbeat: letGo } }
+        )
+        assert.strictEqual(position, 10n)
+      })
+  )
+
+  it.effect("the backlog bounds what is queued", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      yield* world.append("orders", 500)
+      const pipeline = recordStage(() => Effect.never, { backlog: 10, concurrency: 2 })
+      const one = yield* world.start("w1", { pipeline, config: { batchRecords: 20 } })
+      yield* pass(3_000)
+      assert.isAtMost((yield* one.worker.status).shards[0]!.inFlight.records, 60)
+    })
+  )
+})
