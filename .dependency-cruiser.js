@@ -30,7 +30,7 @@ export default {
     {
       name: "port-reaches-only-ports-and-core",
       severity: "error",
-      from: { path: layer("ports") },
+      from: { path: layer("ports"), pathNot: tests },
       to: { path: "^(packages/(adapters|services|client)|apps|tools)/" }
     },
     {
@@ -73,7 +73,7 @@ export default {
   options: {
     parser: "swc",
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "^(packages|apps|tools)/([^/]+/)+dist/" },
+    exclude: { path: "^(packages|apps|tools)/.+/dist/" },
     tsConfig: { fileName: "tsconfig.base.json" },
     enhancedResolveOptions: {
       exportsFields: ["exports"],
