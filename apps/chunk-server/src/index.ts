@@ -1,0 +1,7 @@
+/** The chunk server as a process, and as a part of a larger one. */
+export {
+  type ChunkServerProcessOptions,
+  formatMissingDevices,
+  runChunkServer
+} from "./chunk-server-process.ts"
+export { chunkServerCommand } from "./command.ts"

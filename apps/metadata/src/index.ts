@@ -1,0 +1,2 @@
+/** The metadata service as a process. */
+export {}
