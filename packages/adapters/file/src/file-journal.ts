@@ -6,7 +6,8 @@
  *     appends     118 119 120 ...            one value for each append: its entries, framed
  *
  * 1. An append is one value of one transaction, so it is there entirely or not at all, and there is
- *    no torn tail to cut: `cutEntries` is always 0, and any wrong checksum is `corrupt`.
+ *    no torn tail to cut: `cutEntries` is always 0; a wrong checksum or a number that is missing
+ *    is `corrupt`.
  * 2. A snapshot is written under the next generation in slices, between which appends go on; the
  *    transaction that names the generation in the head makes it count. A crash before that leaves
  *    the old snapshot and every append.
@@ -18,7 +19,14 @@ import { Effect, Layer, Option, Stream } from "effect"
 import { keyAfter, numberKey, numberOfKey } from "./byte-keys.ts"
 import type { Table } from "./environment.ts"
 import { joinFrames, splitFrames } from "./frames.ts"
-import { corruptJournal, openJournal, removeForgotten, writeHead } from "./open-journal.ts"
+import {
+  corruptJournal,
+  openJournal,
+  readNextAppend,
+  removeForgotten,
+  writeHead,
+  writeNextAppend
+} from "./open-journal.ts"
 import type { FileJournalOptions, OpenJournal } from "./open-journal.ts"
 import { openValue, sealValue } from "./sealed-value.ts"
 import { StoreRefused } from "./store-refused.ts"
@@ -72,16 +80,21 @@ const recover = Effect.fnUntraced(function* (
 ): Effect.fn.Return<JournalContents, StoreRefused> {
   const { appends, environment, head, snapshots } = journal
   const generation = { start: numberKey(head.generation), end: numberKey(head.generation + 1n) }
-  const parts = yield* environment.read(() => snapshots.getKeysCount(generation))
-  if (BigInt(parts) !== head.parts) {
-    return yield* corruptJournal(environment, `a snapshot of ${head.parts} parts with ${parts}`)
+  const next = yield* environment.read(() => readNextAppend(journal))
+  const since = { start: numberKey(head.firstAppend), end: numberKey(next) }
+  const missing = yield* environment.read(() => ({
+    parts: head.parts - BigInt(snapshots.getKeysCount(generation)),
+    appends: next - head.firstAppend - BigInt(appends.getKeysCount(since))
+  }))
+  if (missing.parts !== 0n || missing.appends !== 0n) {
+    const message = `The journal in ${environment.directory} misses ${missing.parts} parts of its snapshot and ${missing.appends} appends.`
+    return yield* new StoreRefused({ code: "corrupt", message })
   }
   const snapshot = readRange(journal, snapshots, generation).pipe(
     Stream.mapEffect(({ key, value }) =>
       environment.read(() => new Uint8Array(openOrRefuse(journal, "snapshot part", key, value)))
     )
   )
-  const since = { start: numberKey(head.firstAppend), end: numberKey(journal.nextAppend) }
   const entries = readRange(journal, appends, since).pipe(
     Stream.mapEffect(({ key, value }) =>
       environment.read(() => splitFrames(openOrRefuse(journal, "append", key, value)))
@@ -111,10 +124,11 @@ const append = Effect.fnUntraced(function* (
   const number = yield* journal.environment.commit({
     bytes: joined.length + ITEM_BYTES,
     run: () => {
-      const key = numberKey(journal.nextAppend)
-      journal.nextAppend += 1n
+      const next = readNextAppend(journal)
+      const key = numberKey(next)
       journal.appends.putSync(key, sealValue(key, joined))
-      return journal.nextAppend - 1n
+      writeNextAppend(journal, next + 1n)
+      return next
     }
   })
   const bytes = joined.length - 4 * entries.length
@@ -160,7 +174,7 @@ const compact = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, StoreRefused> {
   const { environment, heads } = journal
   // Appends that were committed before this are in the snapshot; those that come later are not.
-  const firstAppend = yield* environment.commit({ bytes: 0, run: () => journal.nextAppend })
+  const firstAppend = yield* environment.commit({ bytes: 0, run: () => readNextAppend(journal) })
   const generation = journal.head.generation + 1n
   const write = Effect.gen(function* () {
     const count = yield* writeParts(journal, generation, parts)

@@ -1,8 +1,8 @@
 /**
  * A journal's tables and what is known of them in memory.
  *
- * Appends have rising numbers, not always dense: a number is given out inside a transaction, and one
- * that is undone and run again takes the next.
+ * Appends have dense numbers. The next one stands in the table of heads and rises in the transaction
+ * that uses it, so an append that damage has made disappear is missed, wherever it stood.
  */
 import { Effect, Semaphore } from "effect"
 import type { Scope } from "effect"
@@ -45,12 +45,12 @@ export interface OpenJournal {
   readonly appends: Table
   readonly compacting: Semaphore.Semaphore
   head: Head
-  nextAppend: bigint
   /** Of each append since the snapshot, by its number. */
   readonly sizes: Map<bigint, AppendSize>
 }
 
 const HEAD_KEY = Buffer.from("head")
+const NEXT_KEY = Buffer.from("next append")
 const NO_HEAD: Head = { generation: 0n, parts: 0n, firstAppend: 0n }
 
 /** A refusal that names what has a wrong checksum. */
@@ -66,13 +66,28 @@ export const writeHead = (table: Table, head: Head): void => {
   table.putSync(HEAD_KEY, sealValue(HEAD_KEY, Buffer.concat(numbers.map(numberKey))))
 }
 
+const readNumbers = (environment: Environment, table: Table, key: Buffer): Buffer | undefined => {
+  const sealed = table.get(key)
+  if (sealed === undefined) return undefined
+  const value = openValue(key, sealed)
+  if (value === undefined) throw corruptJournal(environment, `its ${key.toString()}`)
+  return Buffer.from(value)
+}
+
 const readHead = (environment: Environment, table: Table): Head => {
-  const sealed = table.get(HEAD_KEY)
-  if (sealed === undefined) return NO_HEAD
-  const value = openValue(HEAD_KEY, sealed)
-  if (value === undefined || value.length !== 24) throw corruptJournal(environment, "its head")
-  const numberAt = (offset: number) => Buffer.from(value).readBigUInt64BE(offset)
+  const numbers = readNumbers(environment, table, HEAD_KEY)
+  if (numbers === undefined) return NO_HEAD
+  const numberAt = (offset: number) => numbers.readBigUInt64BE(offset)
   return { generation: numberAt(0), parts: numberAt(8), firstAppend: numberAt(16) }
+}
+
+/** The number of the next append; inside a transaction, as it has made it. */
+export const readNextAppend = ({ environment, heads }: OpenJournal): bigint =>
+  readNumbers(environment, heads, NEXT_KEY)?.readBigUInt64BE(0) ?? 0n
+
+/** Sets the number of the next append. */
+export const writeNextAppend = ({ heads }: OpenJournal, next: bigint): void => {
+  heads.putSync(NEXT_KEY, sealValue(NEXT_KEY, numberKey(next)))
 }
 
 /** An append's size by its frames' lengths alone; what is damaged is found when it is read. */
@@ -123,8 +138,6 @@ export const openJournal = Effect.fnUntraced(function* (
     const heads = environment.table("head")
     const appends = environment.table("appends")
     const head = readHead(environment, heads)
-    const [last] = appends.getKeys({ reverse: true, limit: 1 })
-    const next = last === undefined ? 0n : numberOfKey(last) + 1n
     return {
       environment,
       entryBytesMax: options.entryBytesMax ?? ENTRY_BYTES_MAX,
@@ -133,7 +146,6 @@ export const openJournal = Effect.fnUntraced(function* (
       appends,
       compacting,
       head,
-      nextAppend: next > head.firstAppend ? next : head.firstAppend,
       sizes: new Map()
     }
   })

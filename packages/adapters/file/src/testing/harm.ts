@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { open } from "lmdb"
+import type { Database } from "lmdb"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -32,24 +33,37 @@ export const room = {
     })
 }
 
-/** Changes a bit of the last byte of the first value whose key passes; the store is closed. */
-export const damageValue = (options: {
+/** A value of a closed store: its directory, its table, and the first key that passes. */
+interface StoredValue {
   readonly directory: string
   readonly table: string
   readonly isMeant: (key: Buffer) => boolean
-}): Effect.Effect<void> =>
+}
+
+const harmValue = (
+  { directory, isMeant, table: name }: StoredValue,
+  harm: (table: Database<Buffer, Buffer>, key: Buffer) => void
+): Effect.Effect<void> =>
   Effect.promise(async () => {
     const binary = { encoding: "binary", keyEncoding: "binary" } as const
-    const root = open<Buffer, Buffer>({
-      path: options.directory,
-      ...binary,
-      overlappingSync: false
-    })
-    const table = root.openDB<Buffer, Buffer>({ name: options.table, ...binary })
-    const key = [...table.getKeys({})].find(options.isMeant)
-    const value = key === undefined ? undefined : table.get(key)
-    if (key === undefined || value === undefined) throw new Error("there is nothing to damage")
+    const root = open<Buffer, Buffer>({ path: directory, ...binary, overlappingSync: false })
+    const table = root.openDB<Buffer, Buffer>({ name, ...binary })
+    const key = [...table.getKeys({})].find(isMeant)
+    if (key === undefined) throw new Error("there is nothing to harm")
+    harm(table, key)
+    await root.close()
+  })
+
+/** Changes a bit of the last byte of a value. */
+export const damageValue = (stored: StoredValue): Effect.Effect<void> =>
+  harmValue(stored, (table, key) => {
+    const value = table.get(key) ?? Buffer.of(0)
     value.writeUInt8(value.readUInt8(value.length - 1) ^ 1, value.length - 1)
     table.putSync(key, value)
-    await root.close()
+  })
+
+/** Removes a value, as a page that damage has cut off would. */
+export const removeValue = (stored: StoredValue): Effect.Effect<void> =>
+  harmValue(stored, (table, key) => {
+    table.removeSync(key)
   })
