@@ -9,7 +9,7 @@ import {
   write,
   writeStream
 } from "./chunk-path.ts"
-import type { ChunkTransportContract } from "./chunk-transport.ts"
+import type { ChunkTransportContract } from "./chunk-transport-contract.ts"
 import { patterned } from "./devices.ts"
 
 const deadline = "200 millis"

@@ -4,9 +4,8 @@
  */
 import { crc32 } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
-import type { ChunkName } from "@holdfast/storage"
-import type { Scope } from "effect"
 import { Effect, Stream } from "effect"
+import type { ChunkDevicesContract } from "./chunk-devices-contract.ts"
 import { describeDeviceIdentity } from "./device-identity.ts"
 import { describeDeviceRoom } from "./device-room.ts"
 import {
@@ -19,20 +18,6 @@ import {
   patterned,
   store
 } from "./devices.ts"
-
-/** How to reach the adapter under test, and how to harm its storage. */
-export interface ChunkDevicesContract<Storage extends DeviceStorage> {
-  readonly name: string
-  /** A fresh disk for one test. */
-  readonly storage: Effect.Effect<Storage, unknown, Scope.Scope>
-  /** Changes the byte at an offset of a copy's data, behind the device's back. */
-  readonly damage?: (
-    storage: Storage,
-    place: { readonly name: string; readonly chunk: ChunkName; readonly offset: number }
-  ) => Effect.Effect<void, unknown>
-  /** Makes the next act on the disk fail with an I/O error. */
-  readonly failNext?: (storage: Storage) => Effect.Effect<void, unknown>
-}
 
 /** Runs the ChunkDevices contract against an adapter. */
 export const describeChunkDevicesContract = <Storage extends DeviceStorage>(

@@ -3,8 +3,7 @@
  * runs. The numbers in the test names are those of the port's module comment.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { type ChunkEndpoint, ChunkTransport } from "@holdfast/storage"
-import type { Layer } from "effect"
+import { ChunkTransport } from "@holdfast/storage"
 import { Deferred, Effect, Exit, Fiber, Option, Scope, Stream } from "effect"
 import { describeChunkDeadlines } from "./chunk-deadlines.ts"
 import {
@@ -17,18 +16,8 @@ import {
   write,
   writeStream
 } from "./chunk-path.ts"
+import type { ChunkTransportContract } from "./chunk-transport-contract.ts"
 import { patterned } from "./devices.ts"
-
-/** How to reach the adapter under test. */
-export interface ChunkTransportContract {
-  readonly name: string
-  /** Both sides of one data path. */
-  readonly layer: Layer.Layer<ChunkTransport | ChunkEndpoint, unknown>
-  /** An address where nothing listens. */
-  readonly deadUrl: string
-  /** Bytes that may be on the way while the receiver does not take any. */
-  readonly bytesAheadMax: number
-}
 
 /** Runs the contract of the chunk data path against an adapter. */
 export const describeChunkTransportContract = (contract: ChunkTransportContract): void => {

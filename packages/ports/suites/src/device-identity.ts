@@ -1,7 +1,7 @@
 /** The ChunkDevices contract's identity: format, open, epochs, one holder at a time. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import type { ChunkDevicesContract } from "./chunk-devices.ts"
+import type { ChunkDevicesContract } from "./chunk-devices-contract.ts"
 import {
   chunk,
   clusterId,

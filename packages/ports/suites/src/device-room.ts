@@ -1,7 +1,7 @@
 /** The ChunkDevices contract's room: capacity, the floor, reservations. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { ChunkDevicesContract } from "./chunk-devices.ts"
+import type { ChunkDevicesContract } from "./chunk-devices-contract.ts"
 import {
   chunk,
   codeOf,

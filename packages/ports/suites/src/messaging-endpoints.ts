@@ -3,7 +3,7 @@ import { Messaging } from "@holdfast/messaging"
 import type { Duration } from "effect"
 import { Context, Effect, Layer, Schedule } from "effect"
 import { randomUUID } from "node:crypto"
-import type { MessagingContract } from "./messaging.ts"
+import type { MessagingContract } from "./messaging-contract.ts"
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import type { Messaging } from "@holdfast/messaging"
 import { Deferred, Effect, Fiber, Ref, References } from "effect"
-import type { MessagingContract } from "./messaging.ts"
+import type { MessagingContract } from "./messaging-contract.ts"
 import {
   bytes,
   freshSubject,

@@ -6,9 +6,9 @@
  * The numbers in the test names are those of the port's module comment.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Messaging } from "@holdfast/messaging"
-import type { Layer } from "effect"
+import type { Messaging } from "@holdfast/messaging"
 import { Deferred, Effect, Exit, Fiber, Option, Ref, Scope, Stream } from "effect"
+import type { MessagingContract } from "./messaging-contract.ts"
 import { describeMessagingLimits } from "./messaging-limits.ts"
 import {
   bytes,
@@ -18,23 +18,6 @@ import {
   request,
   text
 } from "./messaging-endpoints.ts"
-
-/** How to reach the adapter under test. */
-export interface MessagingContract {
-  readonly name: string
-  /** A connection; it is built once a test, for the responder. */
-  readonly layer: Layer.Layer<Messaging, unknown>
-  /** The requester's connection, built after the responder's; the responder's kind when absent. */
-  readonly requester?: Layer.Layer<Messaging, unknown>
-  /**
-   * Cuts the requester's connection off and brings it back; the tests of promise 5 need it. Each
-   * effect returns once the requester's `state` shows it, or before.
-   */
-  readonly cut?: {
-    readonly disconnect: Effect.Effect<void, unknown>
-    readonly reconnect: Effect.Effect<void, unknown>
-  }
-}
 
 /** Runs the Messaging contract against an adapter. */
 export const describeMessagingContract = (contract: MessagingContract): void => {

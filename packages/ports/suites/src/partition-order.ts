@@ -2,8 +2,8 @@
 import { assert, it } from "@effect/vitest"
 import type { KeyRange, PartitionStore, TagRecord } from "@holdfast/storage"
 import { Effect, Option } from "effect"
-import type { PartitionStoreContract } from "./partition-store.ts"
-import { bytes, keyOf, partition, type PartitionStorage, withStore } from "./partitions.ts"
+import type { PartitionStorage, PartitionStoreContract } from "./partition-store-contract.ts"
+import { bytes, keyOf, partition, withStore } from "./partitions.ts"
 
 const everyKey: ReadonlyArray<KeyRange> = [["0".repeat(64), "f".repeat(64)]]
 const decoder = new TextDecoder()

@@ -4,27 +4,10 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { PartitionStore } from "@holdfast/storage"
-import type { Scope } from "effect"
 import { Effect, Option } from "effect"
-import { bytes, keyOf, partition, type PartitionStorage, stateOf, withStore } from "./partitions.ts"
+import type { PartitionStorage, PartitionStoreContract } from "./partition-store-contract.ts"
+import { bytes, keyOf, partition, stateOf, withStore } from "./partitions.ts"
 import { describePartitionOrder } from "./partition-order.ts"
-
-/** How to reach the adapter under test, and how to harm its storage. */
-export interface PartitionStoreContract<Storage extends PartitionStorage> {
-  readonly name: string
-  /** Fresh, empty storage for one test. */
-  readonly storage: Effect.Effect<Storage, unknown, Scope.Scope>
-  /** Changes a byte of a stored partition's state. The store is closed. */
-  readonly damage?: (
-    storage: Storage,
-    address: { readonly application: string; readonly key: string }
-  ) => Effect.Effect<void, unknown>
-  /** Makes an open store's storage refuse a few megabytes, and gives the room back. */
-  readonly room?: {
-    readonly take: (storage: Storage) => Effect.Effect<void, unknown>
-    readonly giveBack: (storage: Storage) => Effect.Effect<void, unknown>
-  }
-}
 
 /** Runs the PartitionStore contract against an adapter. */
 export const describePartitionStoreContract = <Storage extends PartitionStorage>(

@@ -1,13 +1,8 @@
 /** What the PartitionStore contract's tests share: keys, writes, an open store. */
-import { PartitionStore, type PartitionStoreError, type PartitionWrite } from "@holdfast/storage"
+import { PartitionStore, type PartitionWrite } from "@holdfast/storage"
 import type { Scope } from "effect"
 import { Context, Effect, Layer, Option } from "effect"
-
-/** One store's storage, which can be opened any number of times. */
-export interface PartitionStorage {
-  /** Opens the store on this storage. */
-  readonly layer: Layer.Layer<PartitionStore, PartitionStoreError>
-}
+import type { PartitionStorage } from "./partition-store-contract.ts"
 
 /** A partition key of 64 digits that ends in the given ones. */
 export const keyOf = (digits: string): string => digits.padStart(64, "0")

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import type { SourceRecord } from "@holdfast/records"
 import { Effect, Option } from "effect"
-import type { RecordSourceContract, SourceStorage } from "./record-source.ts"
+import type { RecordSourceContract, SourceStorage } from "./record-source-contract.ts"
 import { numbered, openShard, readAll, readUntil } from "./records.ts"
 
 /** Promise 2: none skipped without a gap that says so. */

@@ -7,7 +7,7 @@ import {
   type SourceRecord
 } from "@holdfast/records"
 import { Context, Effect, Layer, Option } from "effect"
-import type { KeptField, SourceStorage } from "./record-source.ts"
+import type { KeptField, SourceStorage } from "./record-source-contract.ts"
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
