@@ -3,7 +3,7 @@
  * What a layer may not reach stands here by name, so that a breach names its rule.
  */
 const layer = (name) => `^packages/${name}/`
-const tests = "\\.(test|bench)\\.ts$"
+const tests = "(\\.(test|bench)\\.ts$|/src/testing/)"
 
 export default {
   forbidden: [
