@@ -2,6 +2,7 @@
 import { ByteCursor, readVarints } from "./byte-cursor.ts"
 import { type BlockFacts, blockFlag, blockFlagsKnown } from "./block-encode.ts"
 import { blockRecordsMax } from "./limits.ts"
+import { type Payloads, restorePayloads } from "./payload-restore.ts"
 import { type SegmentHeader, type SegmentRecord, timestampMax, timestampMin } from "./record.ts"
 import {
   uint64ToWords,
@@ -153,40 +154,53 @@ const readHeaders = (
   return headers.failed || side.failed ? undefined : all
 }
 
+/** The payloads of a block, put together where they are shredded. */
+const readPayloads = (columns: Columns, bytesMax: number): Payloads | undefined => {
+  const { count, data, lengths } = columns
+  if ((columns.flags & blockFlag.shredded) !== 0) {
+    return lengths.finished ? restorePayloads(data, count, bytesMax) : undefined
+  }
+  const plain = integers(lengths, count)
+  return plain === undefined
+    ? undefined
+    : { data: columns.raw.subarray(data.offset, data.end), lengths: plain }
+}
+
 const assemble = (
   columns: Columns,
   scalars: {
     readonly positions: ReadonlyArray<bigint>
     readonly times: ReadonlyArray<bigint>
     readonly parts: Float64Array | undefined
-    readonly lengths: Float64Array
+    readonly payloads: Payloads
   },
   dictionary: ReadonlyArray<Uint8Array>
 ): Array<SegmentRecord> | string => {
-  const { count, data, side, subjects } = columns
-  const { lengths, parts, positions, times } = scalars
+  const { count, side, subjects } = columns
+  const { parts, payloads, positions, times } = scalars
+  const { data, lengths } = payloads
   const withHeaders = (columns.flags & blockFlag.headers) !== 0
   const records: Array<SegmentRecord> = []
-  let offset = data.offset
+  let offset = 0
   for (let index = 0; index < count; index++) {
     const subject = readName(subjects, side, dictionary)
     if (subject === undefined) return "a subject is not in the dictionary"
     const headers = withHeaders ? readHeaders(columns, dictionary) : noHeaders
     if (headers === undefined) return "the headers of a record cannot be read"
     const end = offset + lengths[index]!
-    if (end > data.end) return "the payloads run over its end"
+    if (end > data.length) return "the payloads run over its end"
     records.push({
       position: positions[index]!,
       part: parts === undefined ? 0 : parts[index]!,
       timestamp: times[index]!,
       subject,
       headers,
-      data: columns.raw.subarray(offset, end)
+      data: data.subarray(offset, end)
     })
     offset = end
   }
   const read = subjects.finished && side.finished && columns.headers.finished
-  return read && offset === data.end ? records : "bytes are left over in a column"
+  return read && offset === data.length ? records : "bytes are left over in a column"
 }
 
 const agrees = (records: ReadonlyArray<SegmentRecord>, facts: BlockFacts): boolean => {
@@ -212,12 +226,17 @@ const agrees = (records: ReadonlyArray<SegmentRecord>, facts: BlockFacts): boole
 /**
  * The records of a raw block, or a sentence that says what is wrong with it.
  *
- * Time and memory are bounded by the block's bytes and `blockRecordsMax`, whatever it claims.
+ * Time and memory are bounded by the block's bytes, `blockRecordsMax` and `payloadBytesMax`,
+ * whatever it claims.
  */
 export const decodeColumns = (
   raw: Uint8Array,
   facts: BlockFacts,
-  dictionary: ReadonlyArray<Uint8Array>
+  options: {
+    readonly dictionary: ReadonlyArray<Uint8Array>
+    /** Bytes that all payloads together may have. */
+    readonly payloadBytesMax: number
+  }
 ): Array<SegmentRecord> | string => {
   const columns = readColumns(raw)
   if (typeof columns === "string") return columns
@@ -225,12 +244,12 @@ export const decodeColumns = (
   if (positions === undefined) return "its positions cannot be read"
   const times = readTimes(columns)
   if (times === undefined) return "its times cannot be read"
-  const lengths = integers(columns.lengths, columns.count)
-  if (lengths === undefined) return "its lengths cannot be read"
+  const payloads = readPayloads(columns, options.payloadBytesMax)
+  if (payloads === undefined) return "its payloads cannot be read"
   const withParts = (columns.flags & blockFlag.parts) !== 0
   const parts = withParts ? integers(columns.parts, columns.count) : undefined
   if (withParts ? parts === undefined : !columns.parts.finished) return "its parts cannot be read"
-  const records = assemble(columns, { positions, times, parts, lengths }, dictionary)
+  const records = assemble(columns, { positions, times, parts, payloads }, options.dictionary)
   if (typeof records === "string") return records
   return agrees(records, facts) ? records : "its records are not those that the index names"
 }

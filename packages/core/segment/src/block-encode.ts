@@ -14,9 +14,12 @@
  * - lengths: bytes of each payload.
  * - headers: present if any record has some: how many, then for each a name as in the subjects
  *   and the length of the value, whose bytes are in the side column.
+ * - payloads: one behind the other; or, where they are JSON of few shapes, shredded, and then there
+ *   are no lengths.
  */
 import type { ByteDictionary } from "./dictionary.ts"
 import { GrowingBytes } from "./growing-bytes.ts"
+import { shredPayloads } from "./payload-shred.ts"
 import type { SegmentRecord } from "./record.ts"
 import {
   compactDifferenceMax,
@@ -31,9 +34,15 @@ import {
 } from "./words.ts"
 
 /** Bits of a block's first byte. */
-export const blockFlag = { parts: 1, headers: 2, widePositions: 4, wideTimes: 8 } as const
+export const blockFlag = {
+  parts: 1,
+  headers: 2,
+  widePositions: 4,
+  wideTimes: 8,
+  shredded: 16
+} as const
 /** Every bit that has a meaning. */
-export const blockFlagsKnown = 15
+export const blockFlagsKnown = 31
 
 /** What the index says of one block beside where it is. */
 export interface BlockFacts {
@@ -52,6 +61,7 @@ export class BlockColumns {
   readonly #times = new GrowingBytes(16_384)
   readonly #subjects = new GrowingBytes(16_384)
   readonly #lengths = new GrowingBytes(16_384)
+  #lengthList: Array<number> = []
   readonly #headers = new GrowingBytes(16_384)
   readonly #side = new GrowingBytes(16_384)
   readonly #data = new GrowingBytes(65_536)
@@ -107,6 +117,7 @@ export class BlockColumns {
     this.#subjectColumn(record.subject)
     this.#headersColumn(record)
     this.#lengths.varint(record.data.length)
+    this.#lengthList.push(record.data.length)
     this.#data.raw(record.data)
     return true
   }
@@ -122,7 +133,41 @@ export class BlockColumns {
     }
     if (!this.#anyPart) this.#parts.clear()
     if (!this.#anyHeader) this.#headers.clear()
+    const shredded = shredPayloads(this.#data.view(), this.#lengthList)
+    if (shredded !== undefined) this.#lengths.clear()
     const columns = [
+      this.#positions.view(),
+      this.#parts.view(),
+      this.#times.view(),
+      this.#subjects.view(),
+      this.#lengths.view(),
+      this.#headers.view(),
+      this.#side.view(),
+      shredded ?? this.#data.view()
+    ]
+    const head = new GrowingBytes(64)
+    head.byte(
+      (this.#anyPart ? blockFlag.parts : 0) |
+        (this.#anyHeader ? blockFlag.headers : 0) |
+        (this.#widePositions ? blockFlag.widePositions : 0) |
+        (this.#wideTimes ? blockFlag.wideTimes : 0) |
+        (shredded === undefined ? 0 : blockFlag.shredded)
+    )
+    head.varint(this.#count)
+    for (const column of columns) head.varint(column.length)
+    const raw = new Uint8Array(columns.reduce((sum, column) => sum + column.length, head.length))
+    raw.set(head.view())
+    let offset = head.length
+    for (const column of columns) {
+      raw.set(column, offset)
+      offset += column.length
+    }
+    this.#clear()
+    return { raw, facts }
+  }
+
+  #clear(): void {
+    for (const column of [
       this.#positions,
       this.#parts,
       this.#times,
@@ -131,28 +176,13 @@ export class BlockColumns {
       this.#headers,
       this.#side,
       this.#data
-    ]
-    const head = new GrowingBytes(64)
-    head.byte(
-      (this.#anyPart ? blockFlag.parts : 0) |
-        (this.#anyHeader ? blockFlag.headers : 0) |
-        (this.#widePositions ? blockFlag.widePositions : 0) |
-        (this.#wideTimes ? blockFlag.wideTimes : 0)
-    )
-    head.varint(this.#count)
-    for (const column of columns) head.varint(column.length)
-    const raw = new Uint8Array(columns.reduce((sum, column) => sum + column.length, head.length))
-    raw.set(head.view())
-    let offset = head.length
-    for (const column of columns) {
-      raw.set(column.view(), offset)
-      offset += column.length
+    ]) {
       column.clear()
     }
+    this.#lengthList = []
     this.#count = 0
     this.#anyPart = false
     this.#anyHeader = false
-    return { raw, facts }
   }
 
   #start(record: SegmentRecord): void {

@@ -64,8 +64,8 @@ const write = (codec: SegmentCodec): Uint8Array => {
   return Result.getOrThrow(builder.seal()).bytes
 }
 
-describe.each([noCompression, zstd])("format version 1 ($name)", (codec) => {
-  const golden = readFileSync(new URL(`./golden/version-1-${codec.name}.seg`, import.meta.url))
+describe.each(["plain", "none", "zstd"])("format version 1 (%s)", (name) => {
+  const golden = readFileSync(new URL(`./golden/version-1-${name}.seg`, import.meta.url))
 
   it("is read as it was written", () => {
     const { damaged, file, records: found } = Result.getOrThrow(verifySegment(golden, reading))

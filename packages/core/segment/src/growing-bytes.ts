@@ -65,6 +65,16 @@ export class GrowingBytes {
     this.length += size
   }
 
+  /** A part of a byte string. */
+  range(value: Uint8Array, start: number, end: number): void {
+    const size = end - start
+    if (this.length + size > this.bytes.length) this.reserve(size)
+    const bytes = this.bytes
+    let at = this.length
+    for (let index = start; index < end; index++) bytes[at++] = value[index]!
+    this.length = at
+  }
+
   /** A byte string with its length before it. */
   sized(value: Uint8Array): void {
     this.varint(value.length)

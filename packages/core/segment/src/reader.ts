@@ -236,7 +236,10 @@ export const decodeBlock = (
   const codec = block.compressed ? file.codec : undefined
   const raw = unpack(stored, { rawLength: block.rawLength, codec })
   if (raw === undefined) return fail("compression", "cannot be decompressed")
-  const records = decodeColumns(raw, block, file.dictionary)
+  const records = decodeColumns(raw, block, {
+    dictionary: file.dictionary,
+    payloadBytesMax: { ...readerLimitsDefault, ...options.limits }.blockRawBytesMax
+  })
   if (typeof records === "string") return fail("content", `is malformed: ${records}`)
   return Result.succeed(records)
 }
