@@ -28,6 +28,8 @@ export type SavedListener = (resident: Resident, before: Replica | null) => void
 export interface Engine {
   /** Runs a job and answers when what it did is durable. */
   readonly submit: <A>(address: Address, body: JobBody<A>) => Effect.Effect<A, ServiceError>
+  /** Puts a job in at once; the effect only waits for its answer. For many jobs in one commit. */
+  readonly enqueue: <A>(address: Address, body: JobBody<A>) => Effect.Effect<A, ServiceError>
   /** The same, also on a damaged partition, which it sees as none. */
   readonly repair: <A>(address: Address, body: JobBody<A>) => Effect.Effect<A, ServiceError>
   readonly table: PartitionTable
@@ -174,14 +176,13 @@ export const makeEngine = Effect.fnUntraced(function* (
     running = 0
   })
 
-  const submitJob = <A>(address: Address, body: JobBody<A>, isRepair: boolean) =>
-    Effect.suspend(() => {
-      const answer = Deferred.makeUnsafe<A, ServiceError>()
-      const job = makeJob({ address, answer, body, isRepair })
-      return Queue.offerUnsafe(queue, job)
-        ? Deferred.await(answer)
-        : Effect.fail(overloaded(`${jobsMax} jobs are waiting`))
-    })
+  const enqueue = <A>(address: Address, body: JobBody<A>, isRepair: boolean) => {
+    const answer = Deferred.makeUnsafe<A, ServiceError>()
+    const job = makeJob({ address, answer, body, isRepair })
+    return Queue.offerUnsafe(queue, job)
+      ? Deferred.await(answer)
+      : Effect.fail(overloaded(`${jobsMax} jobs are waiting`))
+  }
 
   const runOne = Effect.flatMap(Queue.takeBetween(queue, 1, batchJobsMax), (jobs) =>
     Effect.catchCause(runBatch(jobs), (cause) => {
@@ -192,26 +193,26 @@ export const makeEngine = Effect.fnUntraced(function* (
     })
   )
 
+  const flush = Effect.suspend(() => {
+    const saves = table
+      .unsaved()
+      .map(({ address }) =>
+        enqueue(
+          address,
+          (replica) => Result.succeed({ replica, value: undefined, isSaved: true }),
+          false
+        )
+      )
+    return Effect.ignore(Effect.forEach(saves, (save) => save, { discard: true }))
+  })
+
   return {
-    submit: (address, body) => submitJob(address, body, false),
-    repair: (address, body) => submitJob(address, body, true),
+    submit: (address, body) => Effect.suspend(() => enqueue(address, body, false)),
+    enqueue: (address, body) => enqueue(address, body, false),
+    repair: (address, body) => Effect.suspend(() => enqueue(address, body, true)),
     table,
     backlog: () => running + Queue.sizeUnsafe(queue),
     loop: Effect.forever(runOne),
-    flush: Effect.suspend(() => {
-      const unsaved = table.unsaved()
-      return unsaved.length === 0
-        ? Effect.void
-        : Effect.forEach(
-            unsaved,
-            ({ address }) =>
-              submitJob(
-                address,
-                (replica) => Result.succeed({ replica, value: undefined, isSaved: true }),
-                false
-              ),
-            { discard: true, concurrency: "unbounded" }
-          ).pipe(Effect.ignore)
-    })
+    flush
   }
 })

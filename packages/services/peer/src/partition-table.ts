@@ -16,6 +16,8 @@ import type { Replica } from "./replica.ts"
 export interface HoldersWaiter {
   readonly id: EventId
   readonly needed: number
+  /** When the wait ends anyway, monotonic milliseconds. */
+  readonly expiresAt: number
   readonly reached: (count: number) => void
 }
 
@@ -38,6 +40,7 @@ export interface Resident {
 /** The table of partitions in memory. */
 export class PartitionTable {
   readonly #residents = new Map<string, Resident>()
+  readonly #awaited = new Set<Resident>()
 
   get size(): number {
     return this.#residents.size
@@ -87,6 +90,24 @@ export class PartitionTable {
 
   values(): Iterable<Resident> {
     return this.#residents.values()
+  }
+
+  /** Somebody waits for holders of an entry of this partition. */
+  addWaiter(resident: Resident, waiter: HoldersWaiter): void {
+    resident.waiters.add(waiter)
+    this.#awaited.add(resident)
+  }
+
+  /** Ends the waits that have lasted their time. */
+  expireWaiters(now: number): void {
+    for (const resident of this.#awaited) {
+      for (const waiter of resident.waiters) {
+        if (waiter.expiresAt > now) continue
+        resident.waiters.delete(waiter)
+        waiter.reached(resident.current?.holders(waiter.id).length ?? 0)
+      }
+      if (resident.waiters.size === 0) this.#awaited.delete(resident)
+    }
   }
 }
 

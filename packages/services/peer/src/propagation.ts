@@ -27,7 +27,7 @@ export interface Propagation {
   readonly loop: Effect.Effect<never>
 }
 
-const TICK_MILLIS = 50
+const TICK_MILLIS = 20
 
 /** Makes the outgoing side; who sends from the outboxes is `sender.ts`. */
 export const makePropagation = Effect.fnUntraced(function* (options: {
@@ -59,6 +59,7 @@ export const makePropagation = Effect.fnUntraced(function* (options: {
     }
   }
   const tick = (): void => {
+    table().expireWaiters(now())
     for (const address of settling.takeDue(now())) {
       const resident = table().find(address)
       if (resident !== undefined) offerUntold(resident)

@@ -92,34 +92,67 @@ const remember = <A>(make: () => A): (() => A) => {
   return () => (made ??= { value: make() }).value
 }
 
-/** An application whose events are the lists of events of requests. */
-const batched = <E, O, S>(
-  application: Application<E, O, S>
-): Application<ReadonlyArray<E>, ReadonlyArray<O>, S> => ({
-  name: application.name,
-  version: application.version,
-  initial: application.initial,
-  Event: Schema.Array(application.Event),
-  Output: Schema.Array(application.Output),
-  State: application.State,
-  index: application.index,
-  apply: (events, before) => {
-    let state = before
-    const output = events.map((event) => {
-      const applied = application.apply(event, state)
-      state = applied.state
-      return applied.output
-    })
-    return { output, state }
+/** Events or outputs of one request, as JSON of the application's schemas. */
+type JsonList = ReadonlyArray<unknown>
+
+/** The last of a function's results, for arguments that come again and again. */
+const rememberLast = <A, B>(make: (value: A) => B): ((value: A) => B) => {
+  let last: { readonly value: A; readonly made: B } | undefined
+  return (value) => {
+    if (last === undefined || !Object.is(last.value, value)) last = { value, made: make(value) }
+    return last.made
   }
-})
+}
+
+/**
+ * The application as the power state sees it: an event is the list of a request's events. Lists
+ * stay JSON, so that what only passes through is neither decoded nor encoded.
+ */
+const batched = <E, O, S>(application: Application<E, O, S>) => {
+  const decodeEvents = Schema.decodeUnknownSync(Schema.toCodecJson(Schema.Array(application.Event)))
+  const encodeOutput = Schema.encodeSync(Schema.toCodecJson(application.Output))
+  const { state } = Power.codecOf(application)
+  const decoded = new WeakMap<JsonList, ReadonlyArray<E>>()
+  const eventsOf = (list: JsonList): ReadonlyArray<E> => {
+    const known = decoded.get(list)
+    if (known !== undefined) return known
+    const events = decodeEvents(list)
+    decoded.set(list, events)
+    return events
+  }
+  const listOf = (encoded: unknown): JsonList => {
+    if (!Array.isArray(encoded)) throw new Error("a list is expected")
+    return encoded
+  }
+  const fold: Power.Fold<JsonList, JsonList, S> = {
+    initial: application.initial,
+    apply: (list, before) => {
+      let after = before
+      const output = eventsOf(list).map((event) => {
+        const applied = application.apply(event, after)
+        after = applied.state
+        return encodeOutput(applied.output)
+      })
+      return { output, state: after }
+    }
+  }
+  const checked = (encoded: unknown): JsonList => {
+    const list = listOf(encoded)
+    eventsOf(list)
+    return list
+  }
+  const codec: Power.StateCodec<JsonList, JsonList, S> = {
+    event: { encode: (list) => list, decode: checked },
+    output: { encode: (list) => list, decode: listOf },
+    state: { encode: rememberLast(state.encode), decode: state.decode }
+  }
+  return { fold, codec, checked }
+}
 
 /** Prepares an application for a peer; its codecs are compiled here, once. */
 export const hostApplication = <E, O, S>(application: Application<E, O, S>): HostedApplication => {
-  type State = PowerState<ReadonlyArray<E>, ReadonlyArray<O>, S>
-  const fold = batched(application)
-  const codec = Power.codecOf(fold)
-  const decodeEvents = Schema.decodeUnknownResult(Schema.toCodecJson(fold.Event))
+  type State = PowerState<JsonList, JsonList, S>
+  const { checked, codec, fold } = batched(application)
   const states = new WeakMap<Replica, State>()
   const stateOf = (replica: Replica): State => {
     const state = states.get(replica)
@@ -128,20 +161,18 @@ export const hostApplication = <E, O, S>(application: Application<E, O, S>): Hos
   }
 
   const apply = (replica: Replica, state: State, command: ApplyCommand) => {
-    const decoded = decodeEvents(command.events)
-    if (Result.isFailure(decoded)) {
-      return Result.fail(new InvalidEvent({ message: String(decoded.failure) }))
-    }
-    const { issuer, pendingMax, request } = command
-    const reply = Power.event(fold, state, { issuer, event: decoded.success, request, pendingMax })
-    return Result.map(reply, ({ id, output, state: next }) => {
-      const outputs = codec.output.encode(output)
-      return {
-        replica: next === state ? replica : replicaOf(next),
-        outputs: Array.isArray(outputs) ? outputs : [outputs],
-        id
-      }
+    const events = Result.try({
+      try: () => checked(command.events),
+      catch: (cause) => new InvalidEvent({ message: String(cause) })
     })
+    if (Result.isFailure(events)) return Result.fail(events.failure)
+    const { issuer, pendingMax, request } = command
+    const reply = Power.event(fold, state, { issuer, event: events.success, request, pendingMax })
+    return Result.map(reply, ({ id, output, state: next }) => ({
+      replica: next === state ? replica : replicaOf(next),
+      outputs: output,
+      id
+    }))
   }
 
   const replicaOf = (state: State, stored?: Uint8Array): Replica => {

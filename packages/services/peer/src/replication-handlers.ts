@@ -32,6 +32,7 @@ const refused = ({ code, message }: ServiceError): Outcome => ({
 
 const checkKey = (key: string): PartitionKey => PartitionKeySchema.make(key)
 
+/** Puts the merge of one state in; the effect waits for it. */
 const mergeOne = (
   context: SenderContext,
   sender: Sender,
@@ -51,7 +52,7 @@ const mergeOne = (
     ownership,
     isAnswered: true
   })
-  return engine.submit(address, body).pipe(
+  return engine.enqueue(address, body).pipe(
     Effect.map(({ isSame, replica }): Outcome =>
       isSame
         ? { outcome: { outcome: "same" } }
@@ -93,11 +94,10 @@ export const handleMerge =
         const message = `${request.items.length} items came with ${parts.length} states`
         return yield* new ServiceError({ code: "invalid-request", message })
       }
-      const outcomes = yield* Effect.forEach(
-        request.items,
-        (item, index) => mergeOne(context, request.sender, item, parts[index] ?? new Uint8Array()),
-        { concurrency: "unbounded" }
+      const merges = request.items.map((item, index) =>
+        mergeOne(context, request.sender, item, parts[index] ?? new Uint8Array())
       )
+      const outcomes = yield* Effect.forEach(merges, (merge) => merge)
       const fit = fitting(outcomes, context.maxPayloadBytes - HEADROOM_BYTES)
       return {
         response: { outcomes: fit.map(({ outcome }) => outcome) },

@@ -40,12 +40,14 @@ const acknowledged = (replica: Replica, self: Participant): Replica => {
  */
 export const withOwners = (replica: Replica, address: Address, ownership: Ownership): Replica => {
   const { self } = ownership
+  const participants = replica.participants()
+  const missing = includes(participants, self)
+    ? ownership.ownersOf(address).filter((owner) => !includes(participants, owner))
+    : []
   let next = replica
-  if (includes(next.participants(), self)) {
-    for (const participant of ownership.ownersOf(address)) {
-      const joined = next.participate({ issuer: self, participant })
-      if (Result.isSuccess(joined)) next = joined.success
-    }
+  for (const participant of missing) {
+    const joined = next.participate({ issuer: self, participant })
+    if (Result.isSuccess(joined)) next = joined.success
   }
   return acknowledged(next, self)
 }

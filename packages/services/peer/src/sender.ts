@@ -78,6 +78,7 @@ const pack = Effect.fnUntraced(function* (
   return parcels
 })
 
+/** Puts in what an answer says about one partition; the effect waits for it. */
 const takeIn = (
   context: SenderContext,
   holder: Participant,
@@ -88,7 +89,7 @@ const takeIn = (
   const { engine, ownership } = context
   switch (reply.outcome.outcome) {
     case "same":
-      return engine.submit(address, noteHeld({ sent: replica, holder }))
+      return engine.enqueue(address, noteHeld({ sent: replica, holder }))
     case "refused":
       return Effect.logWarning("a peer refused a state", {
         ...address,
@@ -108,7 +109,7 @@ const takeIn = (
         ownership,
         isAnswered: false
       })
-      return Effect.asVoid(engine.submit(address, heard))
+      return Effect.asVoid(engine.enqueue(address, heard))
     }
   }
 }
@@ -132,19 +133,17 @@ const exchange = Effect.fnUntraced(function* (
   })
   const states = Option.getOrElse(decodeParts(attachment), () => [])
   let nextState = 0
+  const answers = response.outcomes.slice(0, parcels.length).map((outcome, index) => {
+    const state = outcome.outcome === "state" ? states[nextState++] : undefined
+    const parcel = parcels[index]
+    if (parcel === undefined) return Effect.void
+    return takeIn(context, holder, parcel, state === undefined ? { outcome } : { outcome, state })
+  })
   yield* Effect.forEach(
-    response.outcomes.slice(0, parcels.length),
-    (outcome, index) => {
-      const state = outcome.outcome === "state" ? states[nextState++] : undefined
-      const reply = state === undefined ? { outcome } : { outcome, state }
-      const parcel = parcels[index]
-      return parcel === undefined
-        ? Effect.void
-        : Effect.catch(takeIn(context, holder, parcel, reply), (error) =>
-            Effect.logWarning("an answer could not be taken in", error)
-          )
-    },
-    { concurrency: "unbounded", discard: true }
+    answers,
+    (answer) =>
+      Effect.catch(answer, (error) => Effect.logWarning("an answer could not be taken in", error)),
+    { discard: true }
   )
 })
 

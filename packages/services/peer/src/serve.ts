@@ -13,15 +13,15 @@ import {
   serveOperation,
   ServiceError
 } from "@holdfast/wire"
-import { Deferred, Duration, Effect, Option, type Scope } from "effect"
+import { Duration, Effect, Fiber, Option, type Scope } from "effect"
 import { handleCompare } from "./anti-entropy.ts"
 import type { LocalAnswer, LocalQuestion } from "./local-search.ts"
 import { monotonicMillis } from "./monotonic.ts"
+import type { Attempt } from "./passing.ts"
 import { listPartitions, peerStatus, showPartition } from "./observe.ts"
 import type { PeerParts } from "./peer.ts"
 import { noSuchApplication } from "./refusals.ts"
 import { handleFetch, handleMerge } from "./replication-handlers.ts"
-import type { Attempt } from "./requests.ts"
 import { makeReads, makeRequests } from "./requests.ts"
 import type { SearchReply, SearchRequest } from "./search.ts"
 
@@ -45,37 +45,47 @@ const fenced = (parts: PeerParts): ServiceError =>
     message: `a later start of ${parts.identity.peer} is running; this process serves no more`
   })
 
+/** Of the caller's time so much is left for the answer to travel. */
+const ANSWER_SHARE = 0.1
+const ANSWER_MILLIS_MAX = 100
+
 const attemptOf = Effect.fnUntraced(function* (parts: PeerParts, context: RequestContext) {
   const millis = Option.match(context.deadline, {
     onNone: () => parts.settings.times.requestMillis,
     onSome: Duration.toMillis
   })
+  const own = millis - Math.min(ANSWER_MILLIS_MAX, millis * ANSWER_SHARE)
   const attempt: Attempt = {
     requestId: context.requestId,
-    deadlineAt: (yield* monotonicMillis) + millis
+    deadlineAt: (yield* monotonicMillis) + own
   }
   return attempt
 })
 
-/** Once the scope closes: what is still under way after the drain time is refused. */
-const makeStop = Effect.fnUntraced(function* ({ settings }: PeerParts) {
-  const stopped = yield* Deferred.make<never, ServiceError>()
-  const refusal = new ServiceError({
-    code: "shutting-down",
-    message: "this peer is shutting down; ask another one",
-    retryAfterMs: 0
-  })
-  const stop = Effect.andThen(
-    Effect.sleep(settings.times.drainMillis),
-    Deferred.fail(stopped, refusal)
-  )
-  return { stopped: Deferred.await(stopped), begin: Effect.asVoid(Effect.forkDetach(stop)) }
+/** The handlers that run, so that a stop can end those that take too long. */
+const makeRunning = Effect.fnUntraced(function* ({ settings }: PeerParts) {
+  const fibers = new Set<Fiber.Fiber<unknown, unknown>>()
+  const interruptAll = Effect.suspend(() => Fiber.interruptAll(fibers))
+  const stopLate = Effect.andThen(Effect.sleep(settings.times.drainMillis), interruptAll)
+  return {
+    /** Keeps a handler in mind while it runs. */
+    track: <A, E, R>(handler: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.withFiber((fiber) => {
+        fibers.add(fiber)
+        return Effect.onExit(handler, () =>
+          Effect.sync(() => {
+            fibers.delete(fiber)
+          })
+        )
+      }),
+    stop: Effect.asVoid(Effect.forkDetach(stopLate))
+  }
 })
 
 /** How one operation is served by this peer alone, and, where `isShared`, by any peer. */
 const makeServing = Effect.fnUntraced(function* (
   parts: PeerParts,
-  stopped: Effect.Effect<never, ServiceError>
+  track: <A, E, R>(handler: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 ) {
   const services = yield* Effect.context<Messaging | PartitionStore>()
   const { requestsMax } = parts.settings.limits
@@ -89,9 +99,9 @@ const makeServing = Effect.fnUntraced(function* (
       concurrency: requestsMax,
       backlog: requestsMax,
       handler: (request: Request, context: RequestContext) =>
-        Effect.suspend(() =>
-          parts.view.isFenced ? Effect.fail(fenced(parts)) : handler(request, context)
-        ).pipe(Effect.raceFirst(stopped), Effect.provideContext(services))
+        parts.view.isFenced
+          ? Effect.fail(fenced(parts))
+          : Effect.provideContext(track(handler(request, context)), services)
     }
     const own = serveOperation(operation, { ...options, instance: parts.identity.peer })
     return isShared ? Effect.andThen(own, serveOperation(operation, options)) : own
@@ -103,8 +113,8 @@ const hosted = (parts: PeerParts, application: string) =>
 
 /** Serves all operations until the scope closes. */
 export const servePeer = Effect.fnUntraced(function* (parts: PeerParts, searching: Searching) {
-  const stop = yield* makeStop(parts)
-  const serve = yield* makeServing(parts, stop.stopped)
+  const running = yield* makeRunning(parts)
+  const serve = yield* makeServing(parts, running.track)
   const runRequest = makeRequests(parts)
   const runRead = makeReads(parts)
   const respond = <Response, E, R>(effect: Effect.Effect<Response, E, R>) =>
@@ -157,5 +167,5 @@ export const servePeer = Effect.fnUntraced(function* (parts: PeerParts, searchin
     true
   )
   yield* serve(PeerOperations.partition, (request) => respond(showPartition(parts, request)), true)
-  yield* Effect.addFinalizer(() => stop.begin)
+  yield* Effect.addFinalizer(() => running.stop)
 })

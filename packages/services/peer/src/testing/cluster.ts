@@ -50,6 +50,34 @@ export interface World {
   readonly client: Layer.Layer<Messaging>
 }
 
+/** The adapters that a world is made of; tests hand in the memory ones. */
+interface Adapters<Network, Disk> {
+  readonly MemoryNetwork: {
+    readonly make: () => Effect.Effect<Network, never, Scope.Scope>
+    readonly layer: (network: Network, node: string) => Layer.Layer<Messaging>
+  }
+  readonly MemoryDisk: { readonly make: () => Effect.Effect<Disk> }
+  readonly memoryPartitionStore: (disk: Disk) => Layer.Layer<PartitionStore, PartitionStoreError>
+}
+
+/** A network and a disk for each of a few peers. */
+export const makeWorld = Effect.fnUntraced(function* <Network, Disk>(
+  adapters: Adapters<Network, Disk>
+) {
+  const { MemoryDisk, memoryPartitionStore, MemoryNetwork } = adapters
+  const network = yield* MemoryNetwork.make()
+  const disks = { a: yield* MemoryDisk.make(), b: yield* MemoryDisk.make() }
+  const more = { c: yield* MemoryDisk.make(), d: yield* MemoryDisk.make() }
+  const all = { ...disks, ...more, e: yield* MemoryDisk.make() }
+  const byName = new Map<string, Disk>(Object.entries(all))
+  const node = (name: string) => {
+    const disk = byName.get(name)
+    if (disk === undefined) throw new Error(`no disk for ${name}`)
+    return Layer.merge(MemoryNetwork.layer(network, name), memoryPartitionStore(disk))
+  }
+  return { network, disks: all, node, client: MemoryNetwork.layer(network, "client") }
+})
+
 /** A cluster of peers that can be stopped and started again. */
 export const makeCluster = Effect.fnUntraced(function* (
   world: World,
@@ -119,15 +147,23 @@ const makeAsking = (messaging: Messaging["Service"]) => {
         readonly writeConcern?: PeerOperations.WriteConcern
         readonly requestId?: string
         readonly millis?: number
-        readonly hops?: ReadonlyArray<PeerOperations.Hop>
+        readonly hops?: ReadonlyArray<{ readonly peer: string; readonly epoch: number }>
+        readonly application?: string
       } = {}
     ) {
-      const { at, hops = [], millis = 3_000, requestId, writeConcern = "majority" } = options
+      const { application = "counter", at, hops = [], millis = 3_000, requestId } = options
+      const { writeConcern = "majority" } = options
       const call = yield* base(at, millis)
       const { response } = yield* callRequest({
         ...call,
         requestId: requestId ?? call.requestId,
-        request: { application: "counter", key, events, writeConcern, hops }
+        request: {
+          application,
+          key,
+          events,
+          writeConcern,
+          hops: hops.map(({ epoch, peer }) => ({ peer: PeerId.make(peer), epoch }))
+        }
       })
       return response
     },
@@ -194,3 +230,9 @@ export const eventually = <A, E, R>(check: Effect.Effect<A, E, R>): Effect.Effec
     )
   return attempt(250)
 }
+
+/** The code of the refusal that an effect fails with. */
+export const codeOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<unknown, A, R> =>
+  Effect.map(Effect.flip(effect), (error) =>
+    typeof error === "object" && error !== null ? Reflect.get(error, "code") : error
+  )
