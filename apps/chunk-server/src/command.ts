@@ -1,16 +1,15 @@
 /** `chunk-server`: one chunk server, its devices, on NATS for control and HTTP for bytes. */
-import { NatsConnections, natsMessagingLayer } from "@holdfast/adapter-nats"
+import { natsMessagingLayer } from "@holdfast/adapter-nats"
 import {
   clusterFlag,
   dataFlag,
-  failure,
   keyFileFlag,
   macWith,
   natsAccessFlags,
+  natsConnections,
   natsFlag,
-  natsOptionsOf,
   readClusterKey,
-  sayReady
+  serveLayer
 } from "@holdfast/process"
 import { HostId } from "@holdfast/wire"
 import { Config, Effect, Layer, Option } from "effect"
@@ -61,38 +60,25 @@ const flags = {
 /** `holdfast chunk-server`. */
 export const chunkServerCommand = Command.make("chunk-server", flags, (options) =>
   Effect.gen(function* () {
-    const { cluster, devices, id, nats } = options
-    if (Option.isNone(nats)) return yield* failure("name the NATS servers with --nats")
+    const { cluster, devices, id } = options
     const key = yield* readClusterKey(options.keyFile)
     if (options.check) return
     if (options.format) yield* formatMissingDevices({ cluster, directories: devices })
-    const messaging = natsMessagingLayer().pipe(
-      Layer.provide(
-        NatsConnections.layer(
-          natsOptionsOf({
-            servers: nats.value,
-            name: `holdfast-chunk-server-${id}`,
-            access: options,
-            environment: process.env
-          })
-        )
-      )
-    )
-    yield* Effect.scoped(
-      Effect.gen(function* () {
-        const server = yield* runChunkServer({
-          cluster,
-          host: id,
-          mac: macWith(key),
-          stateDirectory: options.data,
-          devices,
-          listen: { host: options.host, port: options.port },
-          ...(Option.isSome(options.url) ? { advertisedUrl: options.url.value } : {}),
-          reservedBytes: options.reservedMiB * 1024 * 1024
-        })
-        yield* sayReady(`chunk server ${id} at ${server.url}`)
-        return yield* Effect.never
+    const running = Layer.effectDiscard(
+      runChunkServer({
+        cluster,
+        host: id,
+        mac: macWith(key),
+        stateDirectory: options.data,
+        devices,
+        listen: { host: options.host, port: options.port },
+        ...(Option.isSome(options.url) ? { advertisedUrl: options.url.value } : {}),
+        reservedBytes: options.reservedMiB * 1024 * 1024
       })
-    ).pipe(Effect.provide(messaging))
+    ).pipe(
+      Layer.provide(natsMessagingLayer()),
+      Layer.provide(natsConnections(options, `holdfast-chunk-server-${id}`))
+    )
+    yield* serveLayer(`chunk server ${id}`, running)
   })
 ).pipe(Command.withDescription("Run a chunk server: it holds chunk copies on its devices"))

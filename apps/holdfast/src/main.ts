@@ -1,4 +1,6 @@
 /** The command line: every command of Holdfast, and the services as commands. */
+import { chunkServerCommand } from "@holdfast/chunk-server-app"
+import { metadataCommand } from "@holdfast/metadata-app"
 import { peerCommand } from "@holdfast/peer-app"
 import { runProcess } from "@holdfast/process"
 import { workerCommand } from "@holdfast/worker-app"
@@ -9,6 +11,7 @@ import { ingestCommand } from "./commands/ingest.ts"
 import { readCommand } from "./commands/read.ts"
 import { searchCommand } from "./commands/search.ts"
 import { devicesCommand, peersCommand, statusCommand } from "./commands/status.ts"
+import { upCommand } from "./commands/up.ts"
 import { verifyCommand } from "./commands/verify.ts"
 import { guardOutput } from "./output/standard-output.ts"
 
@@ -17,6 +20,7 @@ const holdfast = Command.make("holdfast").pipe(
     "Archives NATS JetStream streams on your own machines: replicated, searchable, accounted for"
   ),
   Command.withSubcommands([
+    upCommand,
     ingestCommand,
     archiveCommand,
     searchCommand,
@@ -25,6 +29,8 @@ const holdfast = Command.make("holdfast").pipe(
     statusCommand,
     devicesCommand,
     peersCommand,
+    metadataCommand,
+    chunkServerCommand,
     peerCommand,
     workerCommand
   ])

@@ -1,2 +1,7 @@
-/** The metadata service as a process. */
-export {}
+/** The metadata service as a process, and as a part of a larger one. */
+export { metadataCommand } from "./command.ts"
+export {
+  type MetadataMapSettings,
+  metadataProcess,
+  type MetadataProcessOptions
+} from "./metadata-process.ts"

@@ -1,16 +1,16 @@
 /** `peer`: one peer on NATS. */
-import { NatsConnections, natsMessagingLayer } from "@holdfast/adapter-nats"
+import { natsMessagingLayer } from "@holdfast/adapter-nats"
 import {
   clusterFlag,
   dataFlag,
   failure,
   natsAccessFlags,
+  natsConnections,
   natsFlag,
-  natsOptionsOf,
-  sayReady
+  serveLayer
 } from "@holdfast/process"
 import { PeerId } from "@holdfast/wire"
-import { Config, Effect, Layer, Option } from "effect"
+import { Config, Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import { peerProcess } from "./peer-process.ts"
 
@@ -48,28 +48,16 @@ export const peerCommand = Command.make("peer", flags, (options) =>
     if (!peers.includes(options.id)) {
       return yield* failure(`--peers must name all peers, ${options.id} as well`)
     }
-    if (Option.isNone(options.nats)) return yield* failure("name the NATS servers with --nats")
     if (options.check) return
-    const connections = NatsConnections.layer(
-      natsOptionsOf({
-        servers: options.nats.value,
-        name: `holdfast-peer-${options.id}`,
-        access: options,
-        environment: process.env
-      })
-    )
     const running = peerProcess({
       cluster: options.cluster,
       peer: options.id,
       peers,
       directory: options.data
-    }).pipe(Layer.provide(natsMessagingLayer()), Layer.provide(connections))
-    yield* Effect.scoped(
-      Effect.gen(function* () {
-        yield* Layer.build(running)
-        yield* sayReady(`peer ${options.id}`)
-        return yield* Effect.never
-      })
+    }).pipe(
+      Layer.provide(natsMessagingLayer()),
+      Layer.provide(natsConnections(options, `holdfast-peer-${options.id}`))
     )
+    yield* serveLayer(`peer ${options.id}`, running)
   })
 ).pipe(Command.withDescription("Run a peer: it holds and searches the catalogue"))

@@ -1,7 +1,6 @@
 /** `worker`: one worker on NATS and JetStream. */
 import { layerChunkTransport } from "@holdfast/adapter-http"
 import {
-  NatsConnections,
   natsCheckpointStoreLayer,
   natsLeaseLayer,
   natsMessagingLayer,
@@ -10,14 +9,13 @@ import {
 import { ArchiveClient, clientLayer } from "@holdfast/client"
 import {
   clusterFlag,
-  failure,
   natsAccessFlags,
+  natsConnections,
   natsFlag,
-  natsOptionsOf,
-  sayReady
+  serveLayer
 } from "@holdfast/process"
 import { type ClusterId, WorkerId } from "@holdfast/wire"
-import { Config, Effect, Layer, Option } from "effect"
+import { Config, Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import { archiveShards } from "./archive-shards.ts"
 import { workerProcess } from "./worker-process.ts"
@@ -65,8 +63,7 @@ const jetStreamPorts = (cluster: ClusterId) =>
 /** `holdfast worker`. */
 export const workerCommand = Command.make("worker", flags, (options) =>
   Effect.gen(function* () {
-    const { cluster, id, nats } = options
-    if (Option.isNone(nats)) return yield* failure("name the NATS servers with --nats")
+    const { cluster, id } = options
     const { checkpointIntervalMs, discoveryIntervalMs, leaseTermMs } = options
     // A renewal every fifth and a margin of a fifth leave room for three renewals that are lost.
     const fifth = Math.max(1, Math.floor(leaseTermMs / 5))
@@ -82,26 +79,12 @@ export const workerCommand = Command.make("worker", flags, (options) =>
       }
     })
     if (options.check) return
-    const connections = NatsConnections.layer(
-      natsOptionsOf({
-        servers: nats.value,
-        name: `holdfast-worker-${id}`,
-        access: options,
-        environment: process.env
-      })
-    )
     const layer = running.pipe(
       Layer.provide(jetStreamPorts(cluster)),
       Layer.provide(clientLayer({ cluster, sender: id })),
       Layer.provide(Layer.mergeAll(natsMessagingLayer(), layerChunkTransport)),
-      Layer.provide(connections)
+      Layer.provide(natsConnections(options, `holdfast-worker-${id}`))
     )
-    yield* Effect.scoped(
-      Effect.gen(function* () {
-        yield* Layer.build(layer)
-        yield* sayReady(`worker ${id}`)
-        return yield* Effect.never
-      })
-    )
+    yield* serveLayer(`worker ${id}`, layer)
   })
 ).pipe(Command.withDescription("Run a worker: it archives the streams of all archives"))

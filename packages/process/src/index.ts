@@ -11,5 +11,6 @@ export {
 } from "./cluster-flags.ts"
 export { createClusterKey, macWith, readClusterKey } from "./cluster-key.ts"
 export { CommandFailure, failure, sentenceOf, sentenceOfCause } from "./command-failure.ts"
-export { sayReady } from "./ready.ts"
+export { natsConnections } from "./nats-connections.ts"
+export { sayReady, serveLayer } from "./ready.ts"
 export { runProcess } from "./run-process.ts"

@@ -1,14 +1,9 @@
 /** `holdfast ingest`: files or standard input into a stream. */
 import { statSync } from "node:fs"
-import { failure, jsonFlag } from "@holdfast/process"
+import { failure, jsonFlag, natsConnections } from "@holdfast/process"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import {
-  type ConnectionOptions,
-  connectionFlags,
-  messagingLayer,
-  natsLayerOf
-} from "../connection/connect.ts"
+import { type ConnectionOptions, connectionFlags, messagingLayer } from "../connection/connect.ts"
 import { openProgress } from "../output/progress.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { appendToJetStream, appendToSpool } from "../records/append.ts"
@@ -54,9 +49,9 @@ const withAppend = <A, E, R>(
   Option.match(options.nats, {
     onNone: () =>
       Effect.flatMap(appendToSpool(options), use).pipe(Effect.provide(messagingLayer(options))),
-    onSome: (servers) =>
+    onSome: () =>
       Effect.scoped(Effect.flatMap(appendToJetStream(options), use)).pipe(
-        Effect.provide(natsLayerOf({ ...options, servers }))
+        Effect.provide(natsConnections(options, "holdfast-ingest"))
       )
   })
 

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { layerChunkTransport, layerLoopbackMessaging } from "@holdfast/adapter-http"
-import { NatsConnections, type NatsError, natsMessagingLayer } from "@holdfast/adapter-nats"
+import { type NatsError, natsMessagingLayer } from "@holdfast/adapter-nats"
 import { clientLayer } from "@holdfast/client"
 import type { Messaging, MessagingError } from "@holdfast/messaging"
 import {
@@ -14,8 +14,8 @@ import {
   failure,
   type NatsAccess,
   natsAccessFlags,
-  natsFlag,
-  natsOptionsOf
+  natsConnections,
+  natsFlag
 } from "@holdfast/process"
 import type { ClusterId } from "@holdfast/wire"
 import { Config, Effect, Layer, Option } from "effect"
@@ -45,20 +45,6 @@ export interface ConnectionOptions extends NatsAccess {
 /** The file with address and token that an embedded cluster keeps in its data directory. */
 export const accessFileOf = (data: string): string => join(data, "access.json")
 
-/** The connections to NATS that the flags name. */
-export const natsLayerOf = (options: ConnectionOptions & { readonly servers: string }) =>
-  NatsConnections.layer(
-    natsOptionsOf({
-      servers: options.servers,
-      name: "holdfast",
-      access: options,
-      environment: process.env
-    })
-  )
-
-const overNats = (options: ConnectionOptions, servers: string) =>
-  natsMessagingLayer().pipe(Layer.provide(natsLayerOf({ ...options, servers })))
-
 const overLoopback = (options: ConnectionOptions) =>
   Layer.unwrap(
     Effect.suspend(() =>
@@ -82,7 +68,8 @@ export const messagingLayer = (
 ): Layer.Layer<Messaging, ConnectionError> =>
   Option.match(options.nats, {
     onNone: () => overLoopback(options),
-    onSome: (servers) => overNats(options, servers)
+    onSome: () =>
+      natsMessagingLayer().pipe(Layer.provide(natsConnections(options, "holdfast-client")))
   })
 
 /** All clients of the cluster that the flags name. */

@@ -1,0 +1,95 @@
+/** `holdfast up`: a whole cluster in this process, until it is stopped. */
+import { clusterFlag, jsonFlag } from "@holdfast/process"
+import { resolve } from "node:path"
+import { Effect } from "effect"
+import { Command, Flag } from "effect/cli"
+import { embeddedDataFlag } from "../connection/connect.ts"
+import { startEmbedded } from "../embedded/cluster.ts"
+import { toJson, writeLine } from "../output/standard-output.ts"
+import { renderPairs } from "../output/table.ts"
+
+const count = (name: string, description: string, value: number, most: number) =>
+  Flag.Int(name).pipe(
+    Flag.withDescription(`${description} (${value})`),
+    Flag.withDefault(value),
+    Flag.filter(
+      (given) => given >= 1 && given <= most,
+      (given) => `--${name} is ${given}; right would be 1 to ${most}`
+    )
+  )
+
+const flags = {
+  cluster: clusterFlag,
+  data: embeddedDataFlag,
+  json: jsonFlag,
+  hosts: count("hosts", "Chunk servers, each with one device", 4, 16),
+  peers: count("peers", "Peers", 3, 9),
+  workers: count("workers", "Workers", 2, 16),
+  port: Flag.Int("port").pipe(
+    Flag.withDescription("The loopback port for other terminals, 0 for any"),
+    Flag.withDefault(0)
+  )
+}
+
+const second = 1_000
+
+/** The numbers of a cluster whose parts live and die together. */
+export const embeddedMap = {
+  devicesMin: 1,
+  extensionMs: 0,
+  staleAfterMs: 5 * second,
+  deadAfterMs: 15 * second,
+  repairDelayMs: 5 * second,
+  freeBytesMin: 64 * 1024 * 1024
+}
+
+/** `holdfast up`. */
+export const upCommand = Command.make("up", flags, (options) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = resolve(options.data)
+      const { url } = yield* startEmbedded({
+        cluster: options.cluster,
+        directory,
+        hosts: options.hosts,
+        peers: options.peers,
+        workers: options.workers,
+        port: options.port,
+        map: embeddedMap,
+        workerSettings: { discoveryIntervalMs: second }
+      })
+      const { cluster, hosts, peers, workers } = options
+      yield* writeLine(
+        options.json
+          ? toJson({ cluster, directory, url, hosts, peers, workers })
+          : welcome({ directory, url, isDefault: options.data === ".holdfast" })
+      )
+      return yield* Effect.never
+    })
+  )
+).pipe(Command.withDescription("Run a whole cluster in this process until it is stopped"))
+
+const welcome = (place: {
+  readonly directory: string
+  readonly url: string
+  readonly isDefault: boolean
+}): string => {
+  const data = place.isDefault ? "" : ` --data ${place.directory}`
+  const facts = renderPairs([
+    ["data", place.directory],
+    ["address", `${place.url} (token in ${place.directory}/access.json)`]
+  ])
+  return [
+    "holdfast is up",
+    facts,
+    "",
+    "In a second terminal:",
+    `  npx holdfast archive add orders --tag kind=json:kind${data}`,
+    `  npx holdfast ingest orders.ndjson --stream orders${data}`,
+    `  npx holdfast status${data}`,
+    `  npx holdfast search orders --tag kind=new${data}`,
+    `  npx holdfast read orders${data}`,
+    "",
+    "Ctrl-C stops it; everything stays in the data directory."
+  ].join("\n")
+}
