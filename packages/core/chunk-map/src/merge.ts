@@ -18,7 +18,7 @@
  */
 import type { Draft } from "./draft.ts"
 import { queueDeletion, dropDeletion } from "./deletions.ts"
-import type { ChunkCopy } from "./identity.ts"
+import { identityMax, type ChunkCopy } from "./identity.ts"
 import type { CopyKey, Device, OddKind } from "./model.ts"
 import { dropOdd, putOdd, takeOdd } from "./odd.ts"
 import {
@@ -222,8 +222,12 @@ const takeUnknown = (
 
 const noteFuture = (draft: Draft, device: Device, copy: ChunkCopy, arrival: Arrival): void => {
   const { scalars } = draft
-  scalars.seenFileId = Math.max(scalars.seenFileId, copy.fileId)
-  scalars.seenVersion = Math.max(scalars.seenVersion, copy.version)
+  // A number in the upper half of the range was invented, not given out by a younger journal: the
+  // marks are never lifted above it, or one such copy would use up all numbers.
+  if (Math.max(copy.fileId, copy.version) <= identityMax / 2) {
+    scalars.seenFileId = Math.max(scalars.seenFileId, copy.fileId)
+    scalars.seenVersion = Math.max(scalars.seenVersion, copy.version)
+  }
   draft.figures.holdFuture(device.index, copy.length, arrival.reported)
   draft.alarms.push({
     kind: "future-copy",

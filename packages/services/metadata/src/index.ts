@@ -1,2 +1,7 @@
 /** The metadata service: one loop around the chunk map. */
-export {}
+export {
+  type MetadataPorts,
+  type MetadataService,
+  startMetadataService
+} from "./metadata-service.ts"
+export { defaultServiceSettings, type MetadataOptions, type ServiceSettings } from "./options.ts"

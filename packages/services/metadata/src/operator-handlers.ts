@@ -1,0 +1,85 @@
+/** What operators ask: modes of devices, safe mode, status. */
+import {
+  listDevices,
+  setMode,
+  setSafeMode,
+  status,
+  type DesiredMode,
+  type DeviceView
+} from "@holdfast/chunk-map"
+import type { DeviceId, MetadataOperations, RequestContext } from "@holdfast/wire"
+import { Result } from "effect"
+import { waitOf } from "./client-handlers.ts"
+import type { Engine } from "./engine.ts"
+import { refused } from "./refusals.ts"
+
+const VIOLATIONS_SHOWN = 20
+
+const viewOf = (view: DeviceView): MetadataOperations.DeviceStatus => {
+  const { device, state, url, committed, copies, pendingDeletions, lastHeardMs } = view
+  const { deviceId, hostId, desired, epoch, capacity, used, available } = device
+  return {
+    deviceId,
+    hostId: hostId ?? "",
+    url,
+    state,
+    mode: desired,
+    epoch,
+    capacity,
+    used,
+    available,
+    committed,
+    copies,
+    pendingDeletions,
+    lastHeardMs: Math.max(0, Math.floor(lastHeardMs))
+  }
+}
+
+/** The handlers of what operators ask. */
+export const operatorHandlers = (engine: Engine) => {
+  const setTo =
+    (desired: DesiredMode) =>
+    ({ deviceId }: { readonly deviceId: DeviceId }, context: RequestContext) =>
+      engine.submit(
+        (draft) => Result.mapError(setMode(draft, { deviceId, desired }), refused),
+        waitOf(context)
+      )
+  return {
+    offline: setTo("removed"),
+    freeze: setTo("frozen"),
+    thaw: setTo("normal"),
+
+    safeMode: (request: typeof MetadataOperations.safeMode.request.Type, context: RequestContext) =>
+      engine.submit(
+        (draft) =>
+          Result.map(Result.mapError(setSafeMode(draft, request), refused), ({ tip }) => ({ tip })),
+        waitOf(context)
+      ),
+
+    status: (_request: object, context: RequestContext) =>
+      engine.submit((draft) => {
+        const { safeMode, chunks, devices, hosts, pending } = status(draft)
+        const { copies, deletions, reservations, quarantined } = pending
+        const violations = engine
+          .violations()
+          .slice(0, VIOLATIONS_SHOWN)
+          .map(({ rule, message }) => `${rule}: ${message}`)
+        return Result.succeed({
+          clusterId: engine.options.clusterId,
+          safeMode: { phase: safeMode.phase, tip: safeMode.tip },
+          chunks,
+          devices,
+          hosts,
+          pending: { copies, deletions, reservations, quarantined },
+          violations
+        })
+      }, waitOf(context)),
+
+    devices: (request: typeof MetadataOperations.devices.request.Type, context: RequestContext) =>
+      engine.submit((draft) => {
+        const page = { after: request.after ?? null, limit: request.limit }
+        const { devices, more } = listDevices(draft, page)
+        return Result.succeed({ devices: devices.map(viewOf), more })
+      }, waitOf(context))
+  }
+}
