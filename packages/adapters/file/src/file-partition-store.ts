@@ -157,9 +157,10 @@ const page = Effect.fnUntraced(function* (
     onNone: () => partitionKey(application, ""),
     onSome: ({ key, tag }) => keyAfter(tagKey(application, tag, key))
   })
+  let wanted = limit
   while (found.length < limit && ranges.length > 0 && start.compare(end) < 0) {
     const from = start
-    const wanted = Math.min(LOOK_AT, Math.max(64, limit - found.length))
+    wanted = Math.min(LOOK_AT, wanted)
     const keys = yield* store.environment.read(() => [
       ...store.tables.tags.getKeys({ start: from, end, limit: wanted })
     ])
@@ -169,6 +170,8 @@ const page = Effect.fnUntraced(function* (
     const last = keys.at(-1)
     if (last === undefined || keys.length < wanted) break
     start = keyAfter(last)
+    // Few of them were inside the ranges: look at more at a time.
+    wanted *= 2
     yield* Effect.yieldNow
   }
   return found

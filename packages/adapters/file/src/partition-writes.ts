@@ -95,33 +95,44 @@ const oldTagKeys = (
   return decodePartition(value).tags.map((tag) => tagKey(write.application, tag, write.key))
 }
 
-const writePartition = (tables: PartitionTables, write: PartitionWrite): void => {
+/** How the counts of each application change in one commit. */
+type SizeChanges = Map<string, { partitions: number; bytes: number }>
+
+const noteChange = (changes: SizeChanges, application: string, change: ApplicationSize): void => {
+  const noted = changes.get(application) ?? { partitions: 0, bytes: 0 }
+  noted.partitions += change.partitions
+  noted.bytes += change.bytes
+  changes.set(application, noted)
+}
+
+const writePartition = (
+  tables: PartitionTables,
+  write: PartitionWrite,
+  changes: SizeChanges
+): void => {
   const { application, key, state } = write
   const tableKey = partitionKey(application, key)
   const old = tables.partitions.get(tableKey)
   const tags = new Map<string, Uint8Array>()
   if (Option.isSome(state)) {
-    for (const tag of write.tags) tags.set(Buffer.from(tag).toString("latin1"), tag)
+    for (const tag of write.tags) {
+      tags.set(tagKey(application, tag, key).toString("latin1"), tag)
+    }
   }
-  const now = new Map(
-    Array.from(tags.values(), (tag) => {
-      const record = tagKey(application, tag, key)
-      return [record.toString("latin1"), record] as const
-    })
-  )
+  const isNew = new Set(tags.keys())
   for (const record of oldTagKeys(tables, write, tableKey, old)) {
-    if (!now.delete(record.toString("latin1"))) tables.tags.removeSync(record)
+    if (!isNew.delete(record.toString("latin1"))) tables.tags.removeSync(record)
   }
-  for (const record of now.values()) tables.tags.putSync(record, PRESENT)
+  for (const record of isNew) tables.tags.putSync(Buffer.from(record, "latin1"), PRESENT)
   if (Option.isNone(state)) {
     if (old === undefined) return
     tables.partitions.removeSync(tableKey)
-    return changeSize(tables, application, { partitions: -1, bytes: -old.length })
+    return noteChange(changes, application, { partitions: -1, bytes: -old.length })
   }
   const value = encodePartition({ tags: [...tags.values()], state: state.value })
   const sealed = sealValue(tableKey, value)
   tables.partitions.putSync(tableKey, sealed)
-  changeSize(tables, application, {
+  noteChange(changes, application, {
     partitions: old === undefined ? 1 : 0,
     bytes: sealed.length - (old?.length ?? 0)
   })
@@ -135,7 +146,9 @@ export const writeAll = (
     readonly facts: ReadonlyArray<FactWrite>
   }
 ): void => {
-  for (const write of commit.partitions) writePartition(tables, write)
+  const changes: SizeChanges = new Map()
+  for (const write of commit.partitions) writePartition(tables, write, changes)
+  for (const [application, change] of changes) changeSize(tables, application, change)
   for (const { name, value } of commit.facts) {
     const key = factKey(name)
     tables.facts.putSync(key, sealValue(key, value))

@@ -1,0 +1,92 @@
+/** What the stores on LMDB reach, beside a file that is written and synced for each entry. */
+import { Journal, PartitionStore } from "@holdfast/storage"
+import type { PartitionWrite } from "@holdfast/storage"
+import { Context, Duration, Effect, Layer, Option } from "effect"
+import { randomBytes } from "node:crypto"
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileJournal, filePartitionStore } from "./index.ts"
+
+const directory = mkdtempSync(join(tmpdir(), "holdfast-bench-"))
+const INDEX_RECORDS = 200_000
+const ENTRY = new Uint8Array(256)
+
+const perSecond = (count: number, effect: Effect.Effect<unknown, unknown>) =>
+  Effect.map(Effect.timed(effect), ([duration]) =>
+    Math.round((count * 1_000) / Duration.toMillis(duration))
+  )
+
+const syncedWrites = (count: number): number => {
+  const file = openSync(join(directory, "baseline"), "w")
+  const start = performance.now()
+  for (let written = 0; written < count; written++) {
+    writeSync(file, ENTRY)
+    fdatasyncSync(file)
+  }
+  closeSync(file)
+  return Math.round((count * 1_000) / (performance.now() - start))
+}
+
+const print = (name: string, figure: number, bar: string, baseline: number): void =>
+  console.log(
+    `${name}\t${figure}\ta second\tbar ${bar}\t${(figure / baseline).toFixed(2)} of a synced write`
+  )
+
+const key = () => randomBytes(32).toString("hex")
+const partition = (tag: string): PartitionWrite => ({
+  application: "archive",
+  key: key(),
+  state: Option.some(ENTRY),
+  tags: [Buffer.from(tag)]
+})
+
+const benchJournal = Effect.fnUntraced(function* (baseline: number) {
+  const options = { directory: join(directory, "journal") }
+  const journal = Context.get(yield* Layer.build(fileJournal(options)), Journal)
+  const append = journal.append([ENTRY])
+  for (const [inFlight, count] of [
+    [1, 500],
+    [64, 20_000],
+    [1_000, 100_000]
+  ] as const) {
+    const all = Effect.forEach(Array.from({ length: count }), () => append, {
+      concurrency: inFlight,
+      discard: true
+    })
+    print(`journal append, ${inFlight} in flight`, yield* perSecond(count, all), "none", baseline)
+  }
+})
+
+const benchPartitions = Effect.fnUntraced(function* (baseline: number) {
+  const options = { directory: join(directory, "partitions") }
+  const store = Context.get(yield* Layer.build(filePartitionStore(options)), PartitionStore)
+  const batches = Array.from({ length: INDEX_RECORDS / 1_000 }, (_, batch) =>
+    Array.from({ length: 1_000 }, (__, index) => partition(`stream/${batch % 7}/${index % 50}`))
+  )
+  const fill = Effect.forEach(batches, (partitions) => store.commit({ partitions, facts: [] }), {
+    discard: true
+  })
+  const inserted = yield* perSecond(INDEX_RECORDS, fill)
+  print("partition with one tag, 1,000 a commit", inserted, "50,000", baseline)
+  const probes = batches.flat().slice(0, 20_000)
+  const next = (write: PartitionWrite) =>
+    store.page({
+      application: "archive",
+      after: Option.some({ tag: write.tags[0] ?? ENTRY, key: write.key }),
+      upTo: Option.none(),
+      ranges: [["0".repeat(64), "f".repeat(64)]],
+      limit: 1
+    })
+  const found = yield* perSecond(probes.length, Effect.forEach(probes, next, { discard: true }))
+  print(`next index record of ${INDEX_RECORDS}`, found, "50,000", baseline)
+  const load = Effect.forEach(probes, (write) => store.load(write), { discard: true })
+  print("load of a partition", yield* perSecond(probes.length, load), "none", baseline)
+})
+
+const baseline = syncedWrites(500)
+print("write and fdatasync", baseline, "none", baseline)
+await Effect.runPromise(
+  Effect.scoped(Effect.andThen(benchJournal(baseline), benchPartitions(baseline)))
+)
+rmSync(directory, { recursive: true })
