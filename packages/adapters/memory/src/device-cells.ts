@@ -48,10 +48,12 @@ export const removalWrites = (
   cells: ReadonlyMap<string, Cell>,
   chunk: ChunkName
 ): ReadonlyArray<CellWrite> => {
-  const prefix = copyPrefix(chunk)
-  return [...cells.keys()]
-    .filter((key) => key.startsWith(prefix))
-    .map((key): CellWrite => [key, undefined])
+  const writes: Array<CellWrite> = []
+  for (let index = 0; cells.has(blockKey(chunk, index)); index += 1) {
+    writes.push([blockKey(chunk, index), undefined])
+  }
+  if (cells.has(headKey(chunk))) writes.push([headKey(chunk), undefined])
+  return writes
 }
 
 /** The bytes of an intact cell, or undefined. */

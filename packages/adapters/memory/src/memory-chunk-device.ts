@@ -12,7 +12,7 @@ import {
   type StoredCopy
 } from "@holdfast/storage"
 import { Effect, Option, type Scope, Stream } from "effect"
-import { sortedKeys } from "./cells.ts"
+import { type CellWrite, sortedKeys } from "./cells.ts"
 import {
   blockBytes,
   blockKey,
@@ -34,6 +34,9 @@ export interface HeldDevice {
   readonly reservedBytes: number
   /** Bytes that writes in progress may still store. */
   reserved: number
+  /** Bytes of finished copies, and how many there are. */
+  used: number
+  copies: number
   isOpen: boolean
 }
 
@@ -136,16 +139,22 @@ const verify = (device: HeldDevice, chunk: ChunkName) =>
 /** What the device holds and may still take. */
 export const usageOf = (device: HeldDevice): Effect.Effect<DeviceUsage> =>
   Effect.map(device.diskRoom, ({ capacity: diskCapacity, free }) => {
-    let used = 0
-    let copies = 0
-    for (const [key, cell] of device.hold.cells) {
-      if (key.endsWith("/head")) copies += 1
-      else if (key.startsWith("c/")) used += cell.bytes.length
-    }
+    const { used, copies } = device
     const capacity = Math.min(device.capacityBytes, diskCapacity)
     const room = Math.min(capacity - used, free) - device.reserved - device.reservedBytes
     return { capacity, used, copies, available: Math.max(0, room) }
   })
+
+/** Counts a device's copies from its cells. */
+export const countCopies = (hold: FileHold): { readonly used: number; readonly copies: number } => {
+  let used = 0
+  let copies = 0
+  for (const [key, cell] of hold.cells) {
+    if (key.endsWith("/head")) copies += 1
+    else if (key.startsWith("c/")) used += cell.bytes.length
+  }
+  return { used, copies }
+}
 
 const finish = (device: HeldDevice, chunk: ChunkName, parts: ReadonlyArray<Uint8Array>) =>
   Effect.gen(function* () {
@@ -163,7 +172,12 @@ const finish = (device: HeldDevice, chunk: ChunkName, parts: ReadonlyArray<Uint8
         return yield* deviceError(device, "exists", message)
       }
     }
+    const isNew = !device.hold.cells.has(headKey(chunk))
     yield* onDisk(device, device.hold.write(copyWrites(description, bytes)))
+    if (isNew) {
+      device.used += bytes.length
+      device.copies += 1
+    }
     return description
   })
 
@@ -208,6 +222,12 @@ const begin = (device: HeldDevice): OpenDevice["begin"] =>
     return writer
   })
 
+const removedBytes = (hold: FileHold, writes: ReadonlyArray<CellWrite>): number =>
+  writes.reduce(
+    (sum, [key]) => sum + (key.endsWith("/head") ? 0 : (hold.cells.get(key)?.bytes.length ?? 0)),
+    0
+  )
+
 const remove = (device: HeldDevice, chunk: ChunkName) =>
   Effect.gen(function* () {
     yield* whileOpen(device)
@@ -216,7 +236,10 @@ const remove = (device: HeldDevice, chunk: ChunkName) =>
       const message = `${words(chunk)} is not on this device`
       return yield* deviceError(device, "not-found", message)
     }
+    const length = removedBytes(device.hold, writes)
     yield* onDisk(device, device.hold.write(writes))
+    device.used -= length
+    device.copies -= 1
   })
 
 const list = (device: HeldDevice): OpenDevice["list"] =>

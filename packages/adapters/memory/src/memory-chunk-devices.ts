@@ -2,7 +2,7 @@
 import { type ChunkDeviceError, ChunkDevices, type DeviceIdentity } from "@holdfast/storage"
 import { DateTime, Effect, Layer, Option } from "effect"
 import { epochValue, identityValue, intactBytes } from "./device-cells.ts"
-import { deviceError, openHeldDevice } from "./memory-chunk-device.ts"
+import { countCopies, deviceError, openHeldDevice } from "./memory-chunk-device.ts"
 import type { DiskRefusal, FileHold, MemoryDisk } from "./memory-disk.ts"
 
 const deviceFormatVersion = 1
@@ -82,6 +82,7 @@ const open = (disk: MemoryDisk): ChunkDevices["Service"]["open"] =>
       capacityBytes: Option.getOrElse(capacityBytes, () => Number.MAX_SAFE_INTEGER),
       reservedBytes,
       reserved: 0,
+      ...countCopies(hold),
       isOpen: true
     }
     return yield* openHeldDevice(device, epoch)

@@ -59,7 +59,10 @@ interface DiskState {
   readonly random: Random.Random
   readonly files: Map<string, Cells>
   readonly holders: Map<string, symbol>
-  pending: Array<PendingWrite>
+  /** Each file's unsynced writes, in the order in which they were issued. */
+  readonly pending: Map<string, Array<PendingWrite>>
+  /** The bytes by which the pending writes will change what is used. */
+  promised: number
   capacity: number
   used: number
   failingWrites: number
@@ -78,6 +81,14 @@ const cellsOf = (state: DiskState, file: string): Cells => {
   return cells
 }
 
+const pendingOf = (state: DiskState, file: string): Array<PendingWrite> => {
+  const known = state.pending.get(file)
+  if (known !== undefined) return known
+  const queue: Array<PendingWrite> = []
+  state.pending.set(file, queue)
+  return queue
+}
+
 const applyWrite = (state: DiskState, pending: PendingWrite): void => {
   const cells = cellsOf(state, pending.file)
   state.used += sizeChange(cells, pending.writes)
@@ -90,14 +101,12 @@ const applyWrite = (state: DiskState, pending: PendingWrite): void => {
 
 /** Syncs a write and every earlier one of its file, as an fsync does. */
 const syncThrough = (state: DiskState, write: PendingWrite): void => {
-  const rest: Array<PendingWrite> = []
-  let isPast = false
-  for (const pending of state.pending) {
-    if (pending.file === write.file && !isPast) applyWrite(state, pending)
-    else rest.push(pending)
-    if (pending === write) isPast = true
+  const queue = pendingOf(state, write.file)
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    state.promised -= next.change
+    applyWrite(state, next)
+    if (next === write) return
   }
-  state.pending = rest
 }
 
 const replaceCell = (state: DiskState, file: string, key: string, cell: Cell): void => {
@@ -113,26 +122,29 @@ const tearLast = (state: DiskState, file: string): void => {
   if (last !== undefined && cell !== undefined) replaceCell(state, file, last, tornCell(cell))
 }
 
-/** Of each file's pending writes keeps a prefix by chance; the first that is not kept may be torn. */
-const crash = (state: DiskState): void => {
-  const broken = new Set<string>()
-  for (const pending of state.pending) {
-    pending.isDone = false
-    if (broken.has(pending.file)) continue
+/** Keeps a prefix of a file's pending writes by chance; the next one may be torn. */
+const crashFile = (state: DiskState, file: string, queue: ReadonlyArray<PendingWrite>): void => {
+  for (const pending of queue) pending.isDone = false
+  for (const pending of queue) {
     const drawn = state.random.nextDoubleUnsafe()
     if (drawn < 1 / 3) {
       applyWrite(state, pending)
       pending.isDone = false
       continue
     }
-    broken.add(pending.file)
     const [key, bytes] = pending.writes.at(-1) ?? ["", undefined]
-    const isAppend = pending.writes.length === 1 && !cellsOf(state, pending.file).has(key)
+    const isAppend = pending.writes.length === 1 && !cellsOf(state, file).has(key)
     if (drawn < 2 / 3 && isAppend && bytes !== undefined) {
-      replaceCell(state, pending.file, key, tornCell(makeCell(bytes)))
+      replaceCell(state, file, key, tornCell(makeCell(bytes)))
     }
+    return
   }
-  state.pending = []
+}
+
+const crash = (state: DiskState): void => {
+  for (const [file, queue] of state.pending) crashFile(state, file, queue)
+  state.pending.clear()
+  state.promised = 0
   state.holders.clear()
 }
 
@@ -170,12 +182,12 @@ const write = (state: DiskState, file: string, isHeld: () => boolean): FileHold[
       return yield* refuse("unavailable", "the disk answered an I/O error to a write")
     }
     const change = sizeChange(cellsOf(state, file), writes)
-    const promised = state.pending.reduce((sum, pending) => sum + pending.change, state.used)
-    if (change > 0 && promised + change > state.capacity) {
+    if (change > 0 && state.used + state.promised + change > state.capacity) {
       return yield* refuse("full", `no room for ${change} bytes in ${state.capacity}`)
     }
     const pending: PendingWrite = { file, writes, change, isDone: undefined }
-    state.pending.push(pending)
+    pendingOf(state, file).push(pending)
+    state.promised += change
     yield* state.syncMillis > 0 ? Effect.sleep(state.syncMillis) : Effect.yieldNow
     if (pending.isDone === undefined) syncThrough(state, pending)
     if (pending.isDone === false) {
@@ -218,7 +230,8 @@ const make = Effect.fnUntraced(function* (options: { readonly capacity?: number 
     random: yield* Random.Random.pipe(Random.withSeed(seed)),
     files: new Map(),
     holders: new Map(),
-    pending: [],
+    pending: new Map(),
+    promised: 0,
     capacity: options.capacity ?? Number.MAX_SAFE_INTEGER,
     used: 0,
     failingWrites: 0,

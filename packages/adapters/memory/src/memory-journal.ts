@@ -36,6 +36,8 @@ interface OpenJournal {
   readonly cutEntries: number
   /** By cell key, those on their way to the disk included. */
   readonly appends: Map<string, AppendSize>
+  /** The sum of them. */
+  readonly total: { entries: number; bytes: number }
   next: number
 }
 
@@ -43,6 +45,20 @@ const sizeOf = (entries: ReadonlyArray<Uint8Array>): AppendSize => ({
   entries: entries.length,
   bytes: entries.reduce((sum, entry) => sum + entry.length, 0)
 })
+
+const addAppend = (journal: OpenJournal, key: string, size: AppendSize): void => {
+  journal.appends.set(key, size)
+  journal.total.entries += size.entries
+  journal.total.bytes += size.bytes
+}
+
+const removeAppend = (journal: OpenJournal, key: string): void => {
+  const size = journal.appends.get(key)
+  if (size === undefined) return
+  journal.appends.delete(key)
+  journal.total.entries -= size.entries
+  journal.total.bytes -= size.bytes
+}
 
 /** Opens the file, cuts a torn tail and counts what is left. */
 const openJournal = Effect.fnUntraced(function* (disk: MemoryDisk, options: MemoryJournalOptions) {
@@ -53,17 +69,18 @@ const openJournal = Effect.fnUntraced(function* (disk: MemoryDisk, options: Memo
   const lastCell = last === undefined ? undefined : hold.cells.get(last)
   const isTorn = lastCell !== undefined && !isIntact(lastCell)
   if (last !== undefined && isTorn) yield* hold.write([[last, undefined]])
-  const appends = new Map<string, AppendSize>()
-  for (const key of sortedKeys(hold.cells, "a/")) {
-    const cell = hold.cells.get(key)
-    appends.set(key, sizeOf(cell !== undefined && isIntact(cell) ? splitFrames(cell.bytes) : []))
-  }
   const journal: OpenJournal = {
     hold,
     entryBytesMax: options.entryBytesMax ?? 16_777_216,
     cutEntries: isTorn ? Math.max(1, countFrames(lastCell.bytes)) : 0,
-    appends,
+    appends: new Map(),
+    total: { entries: 0, bytes: 0 },
     next: last === undefined ? 0 : Number(last.slice(2)) + 1
+  }
+  for (const key of sortedKeys(hold.cells, "a/")) {
+    const cell = hold.cells.get(key)
+    const entries = cell !== undefined && isIntact(cell) ? splitFrames(cell.bytes) : []
+    addAppend(journal, key, sizeOf(entries))
   }
   return journal
 })
@@ -101,9 +118,9 @@ const append = (journal: OpenJournal): Journal["Service"]["append"] =>
     if (entries.length === 0) return
     const key = `a/${numberKey(journal.next)}`
     journal.next += 1
-    journal.appends.set(key, sizeOf(entries))
+    addAppend(journal, key, sizeOf(entries))
     yield* journal.hold.write([[key, joinFrames(entries)]]).pipe(
-      Effect.tapError(() => Effect.sync(() => journal.appends.delete(key))),
+      Effect.tapError(() => Effect.sync(() => removeAppend(journal, key))),
       Effect.mapError(asJournalError)
     )
   })
@@ -119,18 +136,8 @@ const compact = (journal: OpenJournal): Journal["Service"]["compact"] =>
     for (const [index, part] of snapshot.entries()) writes.set(`s/${numberKey(index)}`, part)
     const changes: ReadonlyArray<CellWrite> = [...writes]
     yield* Effect.mapError(journal.hold.write(changes), asJournalError)
-    for (const key of replaced) journal.appends.delete(key)
+    for (const key of replaced) removeAppend(journal, key)
   })
-
-const totalSize = ({ appends }: OpenJournal): AppendSize => {
-  let entries = 0
-  let bytes = 0
-  for (const each of appends.values()) {
-    entries += each.entries
-    bytes += each.bytes
-  }
-  return { entries, bytes }
-}
 
 /** A Journal on a disk; opening it a second time at once is `locked`. */
 export const memoryJournal = (
@@ -143,6 +150,6 @@ export const memoryJournal = (
       recover: recover(journal),
       append: append(journal),
       compact: compact(journal),
-      size: Effect.sync(() => totalSize(journal))
+      size: Effect.sync(() => ({ ...journal.total }))
     }))
   )

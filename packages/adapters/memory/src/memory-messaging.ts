@@ -189,7 +189,7 @@ const listen = (endpoint: Endpoint) =>
     network.listeners.add(listener)
     endpoint.listeners.add(listener)
     yield* Effect.addFinalizer(() => {
-      network.listeners.delete(listener)
+      network.listeners.remove(listener)
       return Effect.ensuring(
         listener.drain,
         Effect.sync(() => endpoint.listeners.delete(listener))
@@ -229,7 +229,7 @@ export const makeEndpoint = Effect.fnUntraced(function* (network: Network, node:
   const nodeEndpoint: NodeEndpoint = {
     crash: () => {
       for (const listener of endpoint.listeners) {
-        network.listeners.delete(listener)
+        network.listeners.remove(listener)
         listener.kill()
       }
       run(close(endpoint))

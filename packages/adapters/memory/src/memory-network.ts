@@ -15,7 +15,7 @@ import { Messaging } from "@holdfast/messaging"
 import { Clock, Context, Effect, Layer, Random, Scope } from "effect"
 import { makeLinkRules } from "./link-rules.ts"
 import { makeLinks } from "./links.ts"
-import type { Listener } from "./listener.ts"
+import { makeListenerTable } from "./listener-table.ts"
 import { makeEndpoint } from "./memory-messaging.ts"
 import type { FaultPlan, NetworkFault } from "./network-fault.ts"
 import type { Network, Node } from "./network.ts"
@@ -72,7 +72,7 @@ const make = Effect.fnUntraced(function* (options: MemoryNetworkOptions = {}) {
     links,
     random,
     maxPayloadBytes: options.maxPayloadBytes ?? 1_048_576,
-    listeners: new Set<Listener>(),
+    listeners: makeListenerTable(),
     node: (name) => {
       const known = nodes.get(name)
       if (known !== undefined) return known

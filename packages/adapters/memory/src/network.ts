@@ -1,9 +1,9 @@
 /** What the parts of a memory network share: its nodes, its listeners, its links. */
 import type { Random } from "effect"
 import type { Links } from "./links.ts"
+import type { ListenerTable } from "./listener-table.ts"
 import type { Listener } from "./listener.ts"
 import type { NetworkEvent } from "./network-trace.ts"
-import { matchesSubject } from "./subject.ts"
 
 /** A node's endpoint as the network steers it. */
 export interface NodeEndpoint {
@@ -25,7 +25,7 @@ export interface Network {
   readonly links: Links
   readonly random: Random.Random
   readonly maxPayloadBytes: number
-  readonly listeners: Set<Listener>
+  readonly listeners: ListenerTable
   readonly node: (name: string) => Node
   readonly note: (event: Omit<NetworkEvent, "at">) => void
   nextMessage: number
@@ -33,14 +33,14 @@ export interface Network {
 
 /**
  * Who gets a message of this subject: every listener without a queue, and one of each queue group,
- * drawn by chance when there is more than one. In order of listening; O(listeners).
+ * drawn by chance when there is more than one. In order of listening.
  */
 export const route = (network: Network, subject: string): ReadonlyArray<Listener> => {
   const alone: Array<Listener> = []
   const groups = new Map<string, Array<Listener>>()
-  for (const listener of network.listeners) {
+  for (const listener of network.listeners.matching(subject)) {
     const { options, node } = listener
-    if (!network.node(node).isConnected || !matchesSubject(options.subject, subject)) continue
+    if (!network.node(node).isConnected) continue
     if (options.queue === undefined) {
       alone.push(listener)
     } else {
