@@ -27,12 +27,12 @@ export const Limits = Schema.Struct({
 /** What a tracker may hold at a time. */
 export type Limits = typeof Limits.Type
 
-/** Limits that suit one shard of small records: at most about 100 MB and 5 MB of accounting. */
+/** Limits that suit one shard: a few segments of 8 MiB of small records under way at a time. */
 export const defaultLimits: Limits = {
-  records: 16_384,
-  items: 262_144,
+  records: 262_144,
+  items: 1_048_576,
   bytes: 64 * 1024 * 1024,
-  span: 131_072,
+  span: 1_048_576,
   partsPerRecord: 1_000_000
 }
 

@@ -162,6 +162,21 @@ describe("parts", () => {
     expect(part(tracker, record, 0, 4)).toBe("TotalMismatch")
   })
 
+  it("worker-W11: 100,000 parts in any order finish their record, once each", () => {
+    const tracker = openTracker()
+    const record = enter(tracker, 0, 100_000)
+    const outcomes = new Map<string, number>()
+    for (let step = 0; step < 100_000; step++) {
+      const outcome = part(tracker, record, (step * 7_919) % 100_000, 100_000)
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+    }
+    expect([...outcomes]).toEqual([
+      ["Counted", 99_999],
+      ["Finished", 1]
+    ])
+    expect(checkpoint(tracker).position).toBe(0n)
+  })
+
   it("a record of 1,000 parts survives the growth of the window", () => {
     const tracker = openTracker()
     const record = enter(tracker, 0)

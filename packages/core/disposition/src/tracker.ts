@@ -19,7 +19,7 @@
  *    costs O(log span).
  */
 import { ensure } from "./assertion.ts"
-import { type CompletionMap, statusOf } from "./completion-map.ts"
+import { type CompletionMap, highestClaim, statusOf } from "./completion-map.ts"
 import { describe, describeOpen } from "./describe.ts"
 import { type Limits, limitReached, type Refusal, refusalFor } from "./limits.ts"
 import { type Outcome, partFault, type PartReport } from "./outcome.ts"
@@ -63,6 +63,8 @@ export class Tracker {
   readonly window = new Window()
   /** Failed attempts by record and part, of unfinished items only. */
   readonly failures = new Map<number, Map<number, number>>()
+  /** The highest position that the restored map says anything about. */
+  private readonly restoredUpTo: bigint
   private fenced = false
   private low: bigint
   private newest: bigint
@@ -79,6 +81,7 @@ export class Tracker {
     this.limits = options.limits
     this.epoch = options.epoch
     this.restored = options.restored
+    this.restoredUpTo = (options.restored && highestClaim(options.restored)) ?? -1n
     this.low = options.after ?? -1n
     this.newest = this.low
   }
@@ -89,7 +92,7 @@ export class Tracker {
     const { bytes, position } = arrival
     if (position <= this.newest) return this.admitRepeated(position)
     ensure(bytes >= 0, "the size of a record is not negative")
-    if (this.restored !== undefined) {
+    if (this.restored !== undefined && position <= this.restoredUpTo) {
       const status = statusOf(this.restored, position)
       if (status._tag === "Finished") return this.admitFinished(position, true)
       const known = status._tag === "Partial" ? status.finished : undefined

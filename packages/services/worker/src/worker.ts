@@ -59,18 +59,6 @@ const makeWorker = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const inner = yield* Scope.make()
   const ownership = makeOwnership(config, clock, inner)
-  const drain = Effect.provide(drainAll(ownership), ports)
-  yield* Effect.addFinalizer(() =>
-    Effect.andThen(Effect.interruptible(drain), Scope.close(inner, Exit.void))
-  )
-  const renewal = surviving("renewal", renewLeases(ownership))
-  yield* Effect.forkIn(
-    Effect.forever(Effect.andThen(renewal, Effect.sleep(Duration.millis(config.leaseRenewalMs)))),
-    inner
-  )
-  const guard = Effect.sync(() => stopLapsed(ownership))
-  const guardInterval = Duration.millis(Math.max(1, config.leaseMarginMs / 4))
-  yield* Effect.forkIn(Effect.forever(Effect.andThen(Effect.sleep(guardInterval), guard)), inner)
   const status = Effect.sync(() => statusOf(ownership))
   const serving = {
     cluster: config.cluster,
@@ -80,8 +68,21 @@ const makeWorker = Effect.fnUntraced(function* (
   }
   yield* serveOperation(WorkerOperations.workerStatus, serving)
   yield* serveOperation(WorkerOperations.workerStatus, { ...serving, instance: config.worker })
+  const drain = Effect.provide(drainAll(ownership), ports)
+  // Added after the status is served, so that it closes first: a drain can be watched.
+  yield* Effect.addFinalizer(() =>
+    Effect.andThen(Effect.interruptible(drain), Scope.close(inner, Exit.void))
+  )
+  const renewal = surviving("renewal", renewLeases(ownership))
+  const guard = Effect.sync(() => stopLapsed(ownership))
+  const guardIntervalMs = Math.max(1, config.leaseMarginMs / 4)
+  yield* Effect.forkIn(every(config.leaseRenewalMs, renewal), inner)
+  yield* Effect.forkIn(every(guardIntervalMs, guard), inner)
   return Worker.of({ status, drain })
 })
+
+const every = <R>(intervalMs: number, work: Effect.Effect<void, never, R>) =>
+  Effect.forever(Effect.andThen(work, Effect.sleep(Duration.millis(intervalMs))))
 
 /** A renewal that dies of a defect is reported, and the next one comes. */
 const surviving = <R>(name: string, work: Effect.Effect<void, never, R>) =>
