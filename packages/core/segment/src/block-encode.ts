@@ -19,7 +19,7 @@
  */
 import type { ByteDictionary } from "./dictionary.ts"
 import { GrowingBytes } from "./growing-bytes.ts"
-import { shredPayloads } from "./payload-shred.ts"
+import { Shredder } from "./payload-shred.ts"
 import type { SegmentRecord } from "./record.ts"
 import {
   compactDifferenceMax,
@@ -44,6 +44,9 @@ export const blockFlag = {
 /** Every bit that has a meaning. */
 export const blockFlagsKnown = 31
 
+/** Bytes reserved for payloads from the start, at most. */
+const blockBytesReserved = 1_048_576
+
 /** What the index says of one block beside where it is. */
 export interface BlockFacts {
   readonly count: number
@@ -64,7 +67,8 @@ export class BlockColumns {
   #lengthList: Array<number> = []
   readonly #headers = new GrowingBytes(16_384)
   readonly #side = new GrowingBytes(16_384)
-  readonly #data = new GrowingBytes(65_536)
+  readonly #data: GrowingBytes
+  readonly #shredder = new Shredder()
   #count = 0
   #first = 0n
   #last = 0n
@@ -81,8 +85,9 @@ export class BlockColumns {
   #startWidePositions = false
   #startWideTimes = false
 
-  constructor(dictionary: ByteDictionary) {
-    this.#dictionary = dictionary
+  constructor(options: { readonly dictionary: ByteDictionary; readonly blockBytes: number }) {
+    this.#dictionary = options.dictionary
+    this.#data = new GrowingBytes(Math.min(options.blockBytes, blockBytesReserved))
   }
 
   get count(): number {
@@ -133,7 +138,7 @@ export class BlockColumns {
     }
     if (!this.#anyPart) this.#parts.clear()
     if (!this.#anyHeader) this.#headers.clear()
-    const shredded = shredPayloads(this.#data.view(), this.#lengthList)
+    const shredded = this.#shredder.shred(this.#data.view(), this.#lengthList)
     if (shredded !== undefined) this.#lengths.clear()
     const columns = [
       this.#positions.view(),

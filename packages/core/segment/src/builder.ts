@@ -107,7 +107,8 @@ export class SegmentBuilder {
       entriesMax: this.#limits.dictionaryEntriesMax,
       entryBytesMax: dictionaryEntryBytesMax
     })
-    this.#columns = new BlockColumns(this.#dictionary)
+    const { blockBytes } = this.#limits
+    this.#columns = new BlockColumns({ dictionary: this.#dictionary, blockBytes })
     const tagNames = options.tagNames ?? []
     assertThat(tagNames.length <= tagNamesMax, "too many tag names")
     this.#tags = new TagCollector(tagNames, this.#limits.tagValuesMax)

@@ -1,6 +1,9 @@
 /** A byte buffer that grows, and the primitive encodings that the format is built of. */
 import { int64ToWords, wordsLow, wordsHigh } from "./words.ts"
 
+/** Bytes up to which a loop is faster than a call. */
+const shortCopy = 32
+
 /** An append-only buffer: numbers, byte strings and variable-length integers. */
 export class GrowingBytes {
   bytes: Uint8Array
@@ -55,7 +58,7 @@ export class GrowingBytes {
   raw(value: Uint8Array): void {
     const size = value.length
     if (this.length + size > this.bytes.length) this.reserve(size)
-    if (size <= 24) {
+    if (size <= shortCopy) {
       const bytes = this.bytes
       let at = this.length
       for (let index = 0; index < size; index++) bytes[at++] = value[index]!
@@ -69,10 +72,22 @@ export class GrowingBytes {
   range(value: Uint8Array, start: number, end: number): void {
     const size = end - start
     if (this.length + size > this.bytes.length) this.reserve(size)
+    if (size > shortCopy) {
+      this.bytes.set(value.subarray(start, end), this.length)
+      this.length += size
+      return
+    }
     const bytes = this.bytes
     let at = this.length
     for (let index = start; index < end; index++) bytes[at++] = value[index]!
     this.length = at
+  }
+
+  /** A part of a byte string with a zero byte behind it. */
+  closed(value: Uint8Array, start: number, end: number): void {
+    if (this.length + end - start >= this.bytes.length) this.reserve(end - start + 1)
+    this.range(value, start, end)
+    this.bytes[this.length++] = 0
   }
 
   /** A byte string with its length before it. */

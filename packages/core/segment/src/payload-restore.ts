@@ -2,6 +2,9 @@
 import { ByteCursor, readVarints } from "./byte-cursor.ts"
 import { templateBytesMax, templatesMax, templateSlotsMax } from "./payload-shred.ts"
 
+/** Bytes up to which a loop is faster than a call. */
+const shortCopy = 32
+
 /** Payloads one behind the other, as a plain block has them. */
 export interface Payloads {
   readonly data: Uint8Array
@@ -52,6 +55,10 @@ const readReferences = (cursor: ByteCursor, count: number): Float64Array | undef
 const copy = (data: Uint8Array, at: number, piece: Uint8Array): number => {
   const { length } = piece
   if (length > data.length - at) return -1
+  if (length > shortCopy) {
+    data.set(piece, at)
+    return at + length
+  }
   for (let index = 0; index < length; index++) data[at + index] = piece[index]!
   return at + length
 }
@@ -59,18 +66,22 @@ const copy = (data: Uint8Array, at: number, piece: Uint8Array): number => {
 /** Copies a column's next value; the new end, or -1 where there is none or no room. */
 const copyValue = (data: Uint8Array, from: number, column: ByteCursor): number => {
   const { bytes, end } = column
+  const short = Math.min(end, column.offset + shortCopy, column.offset + data.length - from)
   let at = from
   let offset = column.offset
-  while (offset < end) {
+  while (offset < short) {
     const byte = bytes[offset++]!
     if (byte === 0) {
       column.offset = offset
       return at
     }
-    if (at === data.length) return -1
     data[at++] = byte
   }
-  return -1
+  const close = bytes.indexOf(0, offset)
+  if (close < 0 || close >= end || close - offset > data.length - at) return -1
+  data.set(bytes.subarray(offset, close), at)
+  column.offset = close + 1
+  return at + close - offset
 }
 
 const putTogether = (data: Uint8Array, from: number, { columns, pieces }: Template): number => {

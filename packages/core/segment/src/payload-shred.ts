@@ -110,66 +110,90 @@ const cutPayload = (
   return true
 }
 
-interface Shredded {
-  readonly templates: ByteDictionary
-  readonly columns: ReadonlyArray<ReadonlyArray<GrowingBytes>>
-  readonly references: GrowingBytes
-  readonly plainLengths: GrowingBytes
-  readonly plain: GrowingBytes
-}
-
-const shredAll = (data: Uint8Array, lengths: ReadonlyArray<number>): Shredded => {
-  const templates = new ByteDictionary({
-    entriesMax: templatesMax,
-    entryBytesMax: templateBytesMax
-  })
-  const columns: Array<Array<GrowingBytes>> = []
-  const references = new GrowingBytes(lengths.length)
-  const plainLengths = new GrowingBytes(64)
-  const plain = new GrowingBytes(64)
-  const cut = new Cut()
-  let start = 0
-  for (const length of lengths) {
-    const end = start + length
-    const isCut = cutPayload(data, { start, end }, cut)
-    const reference = isCut ? templates.reference(cut.template.subarray(0, cut.length)) : 0
-    references.varint(reference)
-    if (reference === 0) {
-      plainLengths.varint(length)
-      plain.raw(data.subarray(start, end))
-    } else {
-      columns[reference - 1] ??= Array.from({ length: cut.slots }, () => new GrowingBytes(1_024))
-      const places = columns[reference - 1]!
-      for (let slot = 0; slot < cut.slots; slot++) {
-        const column = places[slot]!
-        column.range(data, cut.starts[slot]!, cut.ends[slot]!)
-        column.byte(0)
-      }
-    }
-    start = end
-  }
-  return { templates, columns, references, plainLengths, plain }
-}
+/** Payloads that are looked at before a block counts as none of JSON. */
+const sampled = 16
 
 /**
- * The payloads of a block shredded, or undefined when that is not possible or not worth it.
- *
- * `data` holds the payloads one behind the other, `lengths` their lengths. O(bytes).
+ * Shreds the payloads of one block after the other. Its buffers are used again: what it answers is
+ * good until the next call.
  */
-export const shredPayloads = (
-  data: Uint8Array,
-  lengths: ReadonlyArray<number>
-): Uint8Array | undefined => {
-  if (data.length === 0 || data.includes(0)) return undefined
-  const { columns, plain, plainLengths, references, templates } = shredAll(data, lengths)
-  if (templates.entries.length === 0) return undefined
-  const into = new GrowingBytes(data.length)
-  into.varint(data.length)
-  into.varint(templates.entries.length)
-  for (const template of templates.entries) into.sized(template)
-  into.sized(references.view())
-  for (const column of columns.flat()) into.sized(column.view())
-  into.sized(plainLengths.view())
-  into.raw(plain.view())
-  return into.length < data.length * worthwhile ? into.view() : undefined
+export class Shredder {
+  readonly #cut = new Cut()
+  readonly #pool: Array<GrowingBytes> = []
+  #pooled = 0
+  readonly #references = new GrowingBytes(4_096)
+  readonly #plainLengths = new GrowingBytes(256)
+  readonly #plain = new GrowingBytes(256)
+  readonly #into = new GrowingBytes(4_096)
+
+  /**
+   * The payloads shredded, or undefined when that is not possible or not worth it.
+   *
+   * `data` holds the payloads one behind the other, `lengths` their lengths. O(bytes).
+   */
+  shred(data: Uint8Array, lengths: ReadonlyArray<number>): Uint8Array | undefined {
+    if (!looksLikeJson(data, lengths) || data.includes(0)) return undefined
+    const templates = new ByteDictionary({
+      entriesMax: templatesMax,
+      entryBytesMax: templateBytesMax
+    })
+    const columns = this.#columns(data, lengths, templates)
+    const into = this.#into
+    into.clear()
+    into.varint(data.length)
+    into.varint(templates.entries.length)
+    for (const template of templates.entries) into.sized(template)
+    into.sized(this.#references.view())
+    for (const column of columns) for (const place of column) into.sized(place.view())
+    into.sized(this.#plainLengths.view())
+    into.raw(this.#plain.view())
+    return into.length < data.length * worthwhile ? into.view() : undefined
+  }
+
+  #columns(
+    data: Uint8Array,
+    lengths: ReadonlyArray<number>,
+    templates: ByteDictionary
+  ): ReadonlyArray<ReadonlyArray<GrowingBytes>> {
+    const columns: Array<ReadonlyArray<GrowingBytes>> = []
+    const cut = this.#cut
+    this.#pooled = 0
+    for (const buffer of [this.#references, this.#plainLengths, this.#plain]) buffer.clear()
+    let start = 0
+    for (let index = 0; index < lengths.length; index++) {
+      const end = start + lengths[index]!
+      const isCut = cutPayload(data, { start, end }, cut)
+      const reference = isCut ? templates.reference(cut.template.subarray(0, cut.length)) : 0
+      this.#references.varint(reference)
+      if (reference === 0) {
+        this.#plainLengths.varint(end - start)
+        this.#plain.range(data, start, end)
+      } else {
+        const places = (columns[reference - 1] ??= this.#buffers(cut.slots))
+        for (let slot = 0; slot < cut.slots; slot++) {
+          places[slot]!.closed(data, cut.starts[slot]!, cut.ends[slot]!)
+        }
+      }
+      start = end
+    }
+    return columns
+  }
+
+  #buffers(count: number): ReadonlyArray<GrowingBytes> {
+    return Array.from({ length: count }, () => {
+      const buffer = (this.#pool[this.#pooled++] ??= new GrowingBytes(1_024))
+      buffer.clear()
+      return buffer
+    })
+  }
+}
+
+const looksLikeJson = (data: Uint8Array, lengths: ReadonlyArray<number>): boolean => {
+  let start = 0
+  for (let index = 0; index < Math.min(sampled, lengths.length); index++) {
+    const first = lengths[index] === 0 ? 0 : data[start]
+    if (first === 0x7b || first === 0x5b) return true
+    start += lengths[index]!
+  }
+  return false
 }

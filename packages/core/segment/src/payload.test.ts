@@ -2,15 +2,18 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { ByteCursor } from "./byte-cursor.ts"
 import { restorePayloads } from "./payload-restore.ts"
-import { shredPayloads } from "./payload-shred.ts"
+import { Shredder } from "./payload-shred.ts"
 
 const text = (value: string) => new TextEncoder().encode(value)
 
+const shredder = new Shredder()
 const shred = (payloads: ReadonlyArray<Uint8Array>): Uint8Array | undefined =>
-  shredPayloads(
-    Uint8Array.from(payloads.flatMap((payload) => [...payload])),
-    payloads.map(({ length }) => length)
-  )
+  shredder
+    .shred(
+      Uint8Array.from(payloads.flatMap((payload) => [...payload])),
+      payloads.map(({ length }) => length)
+    )
+    ?.slice()
 
 const restore = (
   shredded: Uint8Array,
