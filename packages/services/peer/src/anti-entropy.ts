@@ -79,7 +79,7 @@ const pull = Effect.fnUntraced(function* (
           .get(application)
           ?.decode(states[index] ?? new Uint8Array())
         if (incoming === undefined || Result.isFailure(incoming)) {
-          return yield* Effect.logWarning("a fetched state cannot be read", { application, found })
+          return yield* context.warn("a fetched state cannot be read", { application, found })
         }
         const address = { application, key: PartitionKey.make(found) }
         const body = hearState({
@@ -91,7 +91,10 @@ const pull = Effect.fnUntraced(function* (
         })
         const heard = yield* Effect.result(engine.submit(address, body))
         if (Result.isFailure(heard)) {
-          return yield* Effect.logWarning("a fetched state is refused", address, heard.failure)
+          return yield* context.warn("a fetched state is refused", {
+            ...address,
+            why: heard.failure
+          })
         }
         if (heard.success.replica.digest() !== incoming.success.digest()) {
           context.offer(peer, address)

@@ -117,7 +117,7 @@ describe("write concern", () => {
       const { cluster, world } = yield* threePeers
       yield* world.network.apply({ _tag: "Partition", left: ["a", "client"], right: ["b", "c"] })
       const refused = yield* Effect.flip(
-        cluster.add(keyOf(1), [5], { at: "a", requestId: "r1", millis: 500 })
+        cluster.add(keyOf(1), [5], { at: "a", requestId: "r1", millis: 1_000 })
       )
       assert.propertyVal(refused, "code", "write-concern-not-met")
       assert.include(refused.message, "held by 1 of the 2")

@@ -25,6 +25,7 @@ import { keepInTouch } from "./keep-in-touch.ts"
 import type { Resident } from "./partition-table.ts"
 import { PeerView } from "./peer-view.ts"
 import { makePropagation } from "./propagation.ts"
+import { makeRareLog } from "./rare-log.ts"
 import type { Replica } from "./replica.ts"
 import type { Ownership } from "./replication-steps.ts"
 import { makeSearch } from "./search.ts"
@@ -114,6 +115,7 @@ const assemble = Effect.fnUntraced(function* (settings: PeerSettings) {
     completeness,
     inventory,
     ownership: makeOwnership(settings, view),
+    warn: makeRareLog(),
     maxPayloadBytes: messaging.maxPayloadBytes,
     offer: propagation.offer
   }

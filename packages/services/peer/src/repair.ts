@@ -89,7 +89,7 @@ export const mendDamaged = (context: AntiEntropyContext) =>
     [...context.inventory.damaged.values()],
     (address) =>
       Effect.catch(mend(context, address), (error) =>
-        Effect.logWarning("a damaged partition cannot be mended yet", address, error)
+        context.warn("a damaged partition cannot be mended yet", { ...address, why: error })
       ),
     { concurrency: 8, discard: true }
   )

@@ -20,6 +20,7 @@ import type { Address } from "./address.ts"
 import type { Engine } from "./engine.ts"
 import type { Outbox } from "./outbox.ts"
 import type { PeerView } from "./peer-view.ts"
+import type { RareLog } from "./rare-log.ts"
 import type { HostedApplication, Replica } from "./replica.ts"
 import type { Ownership } from "./replication-steps.ts"
 import { hearState, noteHeld } from "./replication-steps.ts"
@@ -32,6 +33,7 @@ export interface SenderContext {
   readonly engine: Engine
   readonly view: PeerView
   readonly ownership: Ownership
+  readonly warn: RareLog
   readonly maxPayloadBytes: number
 }
 
@@ -69,7 +71,7 @@ const pack = Effect.fnUntraced(function* (
     const bytes = partBytes(replica.bytes())
     if (bytes > room && parcels.length > 0) outbox.offer(address)
     else if (bytes > room) {
-      yield* Effect.logWarning("a partition is too large for a message", address)
+      yield* context.warn("a partition is too large for a message", address)
     } else {
       room -= bytes
       parcels.push({ address, replica })
@@ -91,7 +93,7 @@ const takeIn = (
     case "same":
       return engine.enqueue(address, noteHeld({ sent: replica, holder }))
     case "refused":
-      return Effect.logWarning("a peer refused a state", {
+      return context.warn("a peer refused a state", {
         ...address,
         peer: holder.peer,
         ...reply.outcome
@@ -100,7 +102,7 @@ const takeIn = (
       const application = context.applications.get(address.application)
       const incoming = reply.state === undefined ? undefined : application?.decode(reply.state)
       if (incoming === undefined || Result.isFailure(incoming)) {
-        return Effect.logWarning("a peer answered with a state that cannot be read", address)
+        return context.warn("a peer answered with a state that cannot be read", address)
       }
       const heard = hearState({
         address,
@@ -142,7 +144,7 @@ const exchange = Effect.fnUntraced(function* (
   yield* Effect.forEach(
     answers,
     (answer) =>
-      Effect.catch(answer, (error) => Effect.logWarning("an answer could not be taken in", error)),
+      Effect.catch(answer, (error) => context.warn("an answer could not be taken in", error)),
     { discard: true }
   )
 })

@@ -46,8 +46,8 @@ const fenced = (parts: PeerParts): ServiceError =>
   })
 
 /** Of the caller's time so much is left for the answer to travel. */
-const ANSWER_SHARE = 0.1
-const ANSWER_MILLIS_MAX = 100
+const ANSWER_SHARE = 0.2
+const ANSWER_MILLIS_MAX = 250
 
 const attemptOf = Effect.fnUntraced(function* (parts: PeerParts, context: RequestContext) {
   const millis = Option.match(context.deadline, {

@@ -3,7 +3,13 @@ import { distribute, keyFromBigInt, PartitionKey, PeerId } from "@holdfast/keysp
 import { Messaging } from "@holdfast/messaging"
 import type { Application } from "@holdfast/power-state"
 import type { PartitionStore, PartitionStoreError } from "@holdfast/storage"
-import { ClusterId, makeCaller, makeRequestId, PeerOperations } from "@holdfast/wire"
+import {
+  ClusterId,
+  makeCaller,
+  makeRequestId,
+  PeerOperations,
+  PeerReplicationOperations
+} from "@holdfast/wire"
 import { Context, Effect, Exit, Layer, Result, Schema, Scope } from "effect"
 import type { PeerLimits, PeerOptions, PeerTimes } from "../index.ts"
 import { hostApplication, startPeer } from "../index.ts"
@@ -38,7 +44,7 @@ export const shortTimes: Partial<PeerTimes> = {
   settleMillis: 20,
   resendMillis: 60,
   flushMillis: 10,
-  replicationMillis: 300,
+  replicationMillis: 1_000,
   requestMillis: 3_000,
   hedgeMillis: 60,
   drainMillis: 300
@@ -86,16 +92,20 @@ export const makeCluster = Effect.fnUntraced(function* (
     readonly factor?: number
     readonly times?: Partial<PeerTimes>
     readonly limits?: Partial<PeerLimits>
+    /** Those that are started at once; all if absent. */
+    readonly started?: ReadonlyArray<string>
   } = {}
 ) {
   const outer = yield* Scope.Scope
-  const distribution = Result.getOrThrow(
-    distribute({
-      members: names.map((name) => ({ peer: PeerId.make(name) })),
-      epoch: 1,
-      factor: options.factor ?? 3
-    })
-  )
+  const distributionOf = (peers: ReadonlyArray<string>) =>
+    Result.getOrThrow(
+      distribute({
+        members: peers.map((name) => ({ peer: PeerId.make(name) })),
+        epoch: 1,
+        factor: options.factor ?? 3
+      })
+    )
+  const distribution = distributionOf(names)
   const scopes = new Map<string, Scope.Closeable>()
   const start = Effect.fnUntraced(function* (name: string, more: Partial<PeerOptions> = {}) {
     const scope = yield* Scope.fork(outer)
@@ -116,12 +126,19 @@ export const makeCluster = Effect.fnUntraced(function* (
     if (scope !== undefined) yield* Scope.close(scope, Exit.void)
     scopes.delete(name)
   })
-  for (const name of names) yield* start(name)
+  for (const name of options.started ?? names) yield* start(name)
   const client = yield* Layer.buildWithScope(world.client, outer)
   const ask = makeAsking(Context.get(client, Messaging))
-  return { start, stop, distribution, ...ask }
+  return { start, stop, distribution, distributionOf, ...ask }
 })
 
+interface Life {
+  readonly peer: string
+  readonly incarnation: number
+  readonly boot: number
+}
+
+const callMerge = makeCaller(PeerReplicationOperations.merge)
 const callRequest = makeCaller(PeerOperations.request)
 const callRead = makeCaller(PeerOperations.read)
 const callSearch = makeCaller(PeerOperations.search)
@@ -214,7 +231,25 @@ const makeAsking = (messaging: Messaging["Service"]) => {
     },
     Effect.provideService(Messaging, messaging)
   )
-  return { add, read, search, status, show }
+  const senderOf = ({ boot, incarnation, peer }: Life) => ({
+    peer: PeerId.make(peer),
+    incarnation,
+    boot
+  })
+  /** An empty merge to a peer, in the name of another. */
+  const tell = Effect.fnUntraced(
+    function* (at: string, life: Life) {
+      const request = { sender: senderOf(life), items: [] }
+      return (yield* callMerge({ ...(yield* base(at, 3_000)), request })).response
+    },
+    Effect.provideService(Messaging, messaging)
+  )
+  const hello = (life: Life) =>
+    messaging.publish({
+      subject: "holdfast.c1.peer.hello",
+      data: text(JSON.stringify({ sender: senderOf(life), epoch: 1 }))
+    })
+  return { add, read, search, status, show, tell, hello }
 }
 
 /** Tries again until it succeeds; fails as the last try when that takes too long. */

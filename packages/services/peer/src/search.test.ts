@@ -1,0 +1,138 @@
+import * as memory from "@holdfast/adapter-memory"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { eventually, keyOf, makeCluster, makeWorld } from "./testing/cluster.ts"
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
+
+const filled = (names: ReadonlyArray<string>, count: number) =>
+  Effect.gen(function* () {
+    const world = yield* makeWorld(memory)
+    const cluster = yield* makeCluster(world, names)
+    yield* Effect.forEach(
+      numbers(count),
+      (number) => cluster.add(keyOf(number), [1], { writeConcern: "all" }),
+      { concurrency: 20, discard: true }
+    )
+    return { world, cluster }
+  })
+type Cluster = Effect.Success<ReturnType<typeof filled>>["cluster"]
+
+/** Walks through a tag by pages; the keys in the order they came. */
+const walk = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  options: { readonly at: string; readonly limit: number; readonly from?: string }
+) {
+  const keys: Array<string> = []
+  let page = yield* cluster.search(options)
+  for (;;) {
+    assert.deepStrictEqual(page.missing, [])
+    keys.push(...page.records.map(({ key }) => key))
+    if (page.next === undefined) return keys
+    page = yield* cluster.search({ ...options, after: page.next })
+  }
+})
+
+const sortedKeys = (count: number) => numbers(count).map(keyOf).sort()
+
+describe("search", () => {
+  it.live("peer-B7 P8: pages of any size ascend strictly and hold every record once", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a", "b", "c", "d", "e"], 60)
+      for (const [index, limit] of [1, 7, 100].entries()) {
+        const at = ["a", "c", "e"][index]!
+        const keys = yield* eventually(walk(cluster, { at, limit }))
+        assert.deepStrictEqual(keys, sortedKeys(60))
+      }
+    })
+  )
+
+  it.live(
+    "peer-T32: a tag is there right after the write, its predecessor is gone; states too",
+    () =>
+      Effect.gen(function* () {
+        const { cluster } = yield* filled(["a", "b", "c"], 3)
+        yield* cluster.add(keyOf(1), [4], { writeConcern: "all" })
+        const found = yield* eventually(
+          Effect.gen(function* () {
+            const reply = yield* cluster.search({ at: "b", from: "total-5", withState: true })
+            assert.deepStrictEqual(reply.missing, [])
+            return reply
+          })
+        )
+        assert.deepStrictEqual(
+          found.records.map(({ key, state }) => [key, state]),
+          [[keyOf(1), 5]]
+        )
+        assert.deepStrictEqual(
+          yield* walk(cluster, { at: "a", limit: 10, from: "total-1" }),
+          [keyOf(0), keyOf(2)].sort()
+        )
+      })
+  )
+
+  it.live(
+    "peer-T29 B31: a dead peer is passed over; when all owners are dead their keys are named",
+    () =>
+      Effect.gen(function* () {
+        const { cluster } = yield* filled(["a", "b", "c", "d", "e"], 40)
+        yield* eventually(walk(cluster, { at: "a", limit: 50 }))
+        yield* cluster.stop("b")
+        assert.deepStrictEqual(yield* walk(cluster, { at: "a", limit: 50 }), sortedKeys(40))
+        assert.deepStrictEqual(yield* walk(cluster, { at: "a", limit: 50 }), sortedKeys(40))
+        for (const name of ["c", "d", "e"]) yield* cluster.stop(name)
+        const partial = yield* cluster.search({ at: "a", limit: 100 })
+        assert.isAbove(partial.missing.length, 0)
+        const isMissing = (key: string) =>
+          partial.missing.some(([from, to]) => from <= key && key <= to)
+        const expected = sortedKeys(40).filter((key) => !isMissing(key))
+        assert.deepStrictEqual(
+          partial.records.map(({ key }) => key),
+          expected
+        )
+      })
+  )
+
+  it.live("peer-B10: one that comes back is not asked before it has what it missed", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a", "b", "c"], 5)
+      yield* cluster.stop("b")
+      yield* Effect.forEach(numbers(60), (number) => cluster.add(keyOf(number), [1]), {
+        concurrency: 20,
+        discard: true
+      })
+      yield* cluster.start("b")
+      const keys = yield* eventually(walk(cluster, { at: "b", limit: 100 }))
+      assert.deepStrictEqual(keys, sortedKeys(60))
+    })
+  )
+
+  it.live("peer-B10: nothing of a page is missing in silence while peers come and go", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a", "b", "c"], 30)
+      const restarts = Effect.gen(function* () {
+        for (const name of ["b", "c"]) {
+          yield* cluster.stop(name)
+          yield* Effect.sleep(120)
+          yield* cluster.start(name)
+          yield* Effect.sleep(120)
+        }
+      })
+      const searches = Effect.forEach(
+        numbers(25),
+        Effect.fnUntraced(function* () {
+          const reply = yield* cluster.search({ at: "a", limit: 100 })
+          const isMissing = (key: string) =>
+            reply.missing.some(([from, to]) => from <= key && key <= to)
+          assert.deepStrictEqual(
+            reply.records.map(({ key }) => key),
+            sortedKeys(30).filter((key) => !isMissing(key))
+          )
+          yield* Effect.sleep(20)
+        }),
+        { discard: true }
+      )
+      yield* Effect.all([restarts, searches], { concurrency: "unbounded" })
+    })
+  )
+})
