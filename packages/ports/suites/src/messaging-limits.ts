@@ -15,6 +15,7 @@ import {
 /** Promises 3, 4 and 6, and refusals of what cannot be sent. */
 export const describeMessagingLimits = (contract: MessagingContract): void => {
   describePayload(contract)
+  describeRefusals(contract)
   describeBacklog(contract)
   describeFailures(contract)
 }
@@ -82,7 +83,9 @@ const describePayload = (contract: MessagingContract): void => {
       assert.strictEqual((yield* request(requester, subject, "x", "5 seconds")).data.length, 1)
     })
   )
+}
 
+const describeRefusals = (contract: MessagingContract): void => {
   const refused = [
     { what: "an empty subject", subject: "", headers: {} },
     { what: "a subject with an empty token", subject: "a..b", headers: {} },

@@ -23,6 +23,7 @@ import {
 export const describeMessagingContract = (contract: MessagingContract): void => {
   describe(`Messaging contract: ${contract.name}`, () => {
     describeRequests(contract)
+    describeOnce(contract)
     describePublishing(contract)
     describeMessagingLimits(contract)
     describeLifetime(contract)
@@ -95,7 +96,9 @@ const describeRequests = (contract: MessagingContract): void => {
       )
     })
   )
+}
 
+const describeOnce = (contract: MessagingContract): void => {
   it.live("2: one request is handled once", () =>
     Effect.gen(function* () {
       const { requester, responder } = yield* openEndpoints(contract)
@@ -131,17 +134,18 @@ const describeRequests = (contract: MessagingContract): void => {
   )
 }
 
-const describePublishing = (contract: MessagingContract): void => {
-  const collect = (messaging: Messaging["Service"], subject: string, queue?: string) =>
-    Effect.gen(function* () {
-      const taken = yield* Ref.make<ReadonlyArray<string>>([])
-      const options = { subject, concurrency: 1, backlog: 64 }
-      yield* messaging.subscribe(queue === undefined ? options : { ...options, queue }, (message) =>
-        Ref.update(taken, (all) => [...all, `${message.subject} ${text(message.data)}`])
-      )
-      return Ref.get(taken)
-    })
+/** Subscribes, and answers what was taken so far. */
+const collect = (messaging: Messaging["Service"], subject: string, queue?: string) =>
+  Effect.gen(function* () {
+    const taken = yield* Ref.make<ReadonlyArray<string>>([])
+    const options = { subject, concurrency: 1, backlog: 64 }
+    yield* messaging.subscribe(queue === undefined ? options : { ...options, queue }, (message) =>
+      Ref.update(taken, (all) => [...all, `${message.subject} ${text(message.data)}`])
+    )
+    return Ref.get(taken)
+  })
 
+const describePublishing = (contract: MessagingContract): void => {
   it.live("2: every subscriber gets a published message once, in the order of sending", () =>
     Effect.gen(function* () {
       const { requester, responder } = yield* openEndpoints(contract)
