@@ -13,7 +13,14 @@ import {
 import { decodeMap } from "./map-decode.ts"
 import { encodeMap, formBits, formRuns } from "./map-encode.ts"
 import { addPart, makePartSet } from "./part-set.ts"
-import { admit, completeAll, enter, enterAll, epoch, openTracker } from "./tracker.fixture.ts"
+import {
+  admit,
+  completeAll,
+  enter,
+  enterAll,
+  epoch,
+  openTracker
+} from "./testing/tracker-notation.ts"
 
 const runs = (base: bigint | undefined, ...pairs: ReadonlyArray<readonly [bigint, bigint]>) =>
   ({

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest"
 import { checkpoint } from "./checkpoint.ts"
 import { invariants } from "./invariants.ts"
-import { admit, completeAll, enter, enterAll, epoch, openTracker } from "./tracker.fixture.ts"
+import {
+  admit,
+  completeAll,
+  enter,
+  enterAll,
+  epoch,
+  openTracker
+} from "./testing/tracker-notation.ts"
 
 const refusedAt = (admission: ReturnType<typeof admit>): string =>
   admission._tag === "Refused" && admission.refusal._tag === "LimitReached"

@@ -3,7 +3,14 @@ import { checkpoint } from "./checkpoint.ts"
 import { statusOf } from "./completion-map.ts"
 import { invariants } from "./invariants.ts"
 import type { Tracker } from "./tracker.ts"
-import { admit, completeAll, enter, enterAll, epoch, openTracker } from "./tracker.fixture.ts"
+import {
+  admit,
+  completeAll,
+  enter,
+  enterAll,
+  epoch,
+  openTracker
+} from "./testing/tracker-notation.ts"
 import { asOrdinal, type Ordinal } from "./tracker-types.ts"
 
 const part = (tracker: Tracker, ordinal: Ordinal, index: number, total: number) =>

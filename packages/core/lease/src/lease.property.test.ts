@@ -2,7 +2,7 @@
 import fc from "fast-check"
 import { Option } from "effect"
 import { describe, expect, it } from "vitest"
-import { Store, Worker } from "./cluster.fixture.ts"
+import { Store, Worker } from "./testing/cluster.ts"
 
 const names = ["w1", "w2", "w3", "w4"]
 

@@ -6,7 +6,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { decodeMap, statusOf } from "@holdfast/disposition"
 import { Effect, Fiber, Option, Result } from "effect"
-import { makeWorld, pass, type TestWorker } from "./worker.fixture.ts"
+import { makeWorld, pass, type TestWorker } from "./testing/world.ts"
 
 const shards = ["a", "b", "c"]
 const names = ["w1", "w2", "w3"]

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { PipelineError } from "./pipeline.ts"
-import { makeWorld, pass, type TestWorker } from "./worker.fixture.ts"
+import { makeWorld, pass, type TestWorker } from "./testing/world.ts"
 
 const positionsOf = (one: TestWorker, opening = 0) =>
   one.opened[opening]!.offered.map(({ record }) => Number(record.position))

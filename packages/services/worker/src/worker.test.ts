@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { makeCaller, WorkerOperations } from "@holdfast/wire"
 import { MemoryNetwork } from "@holdfast/adapter-memory"
 import { Effect, Fiber, Option } from "effect"
-import { makeWorld, pass } from "./worker.fixture.ts"
+import { makeWorld, pass } from "./testing/world.ts"
 
 const positionsOf = (offered: ReadonlyArray<{ readonly record: { readonly position: bigint } }>) =>
   offered.map(({ record }) => Number(record.position))

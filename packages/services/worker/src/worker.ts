@@ -16,7 +16,7 @@
 import type { Lease } from "@holdfast/records"
 import type { Messaging, MessagingError } from "@holdfast/messaging"
 import { serveOperation, WorkerOperations } from "@holdfast/wire"
-import { Clock, Context, Duration, Effect, Exit, Layer, Scope } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import type { WorkerConfig } from "./config.ts"
 import {
   drainAndRelease,
@@ -71,7 +71,12 @@ const makeWorker = Effect.fnUntraced(function* (
   const drain = Effect.provide(drainAll(ownership), ports)
   // Added after the status is served, so that it closes first: a drain can be watched.
   yield* Effect.addFinalizer(() =>
-    Effect.andThen(Effect.interruptible(drain), Scope.close(inner, Exit.void))
+    // A fiber of its own: the one that closes the scope may have been interrupted itself, and what
+    // it runs as interruptible would end at once.
+    Effect.forkDetach(Effect.interruptible(drain)).pipe(
+      Effect.flatMap(Fiber.await),
+      Effect.andThen(Scope.close(inner, Exit.void))
+    )
   )
   const renewal = surviving("renewal", renewLeases(ownership))
   const guard = Effect.sync(() => stopLapsed(ownership))

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { SourceRecord } from "@holdfast/records"
 import { Effect } from "effect"
-import { makeWorld, pass } from "../worker.fixture.ts"
+import { makeWorld, pass } from "../testing/world.ts"
 import { recordStage, stagePipeline } from "./stage-pipeline.ts"
 import { defaultStage, type StageAnswer, type StageItem } from "./stage.ts"
 

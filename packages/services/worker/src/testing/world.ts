@@ -14,16 +14,16 @@ import type { Ordinal } from "@holdfast/disposition"
 import { CheckpointStore, Lease, RecordSource } from "@holdfast/records"
 import { Context, Effect, Exit, Fiber, Layer, Option, Result, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { parseWorkerConfig, type WorkerConfig } from "./config.ts"
+import { parseWorkerConfig, type WorkerConfig } from "../config.ts"
 import {
   type FinishedStretch,
   type OfferedRecord,
   type OpenShard,
   Pipeline,
   PipelineError
-} from "./pipeline.ts"
-import { spoolDeadLetters } from "./spool-dead-letters.ts"
-import { Worker } from "./worker.ts"
+} from "../pipeline.ts"
+import { spoolDeadLetters } from "../spool-dead-letters.ts"
+import { Worker } from "../worker.ts"
 
 /** One opening of a shard in a test's pipeline. */
 export interface OpenedPipeline {

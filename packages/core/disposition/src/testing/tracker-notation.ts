@@ -1,8 +1,8 @@
 /** Short notations for the tests of this package. */
-import { defaultLimits, type Limits } from "./limits.ts"
-import type { CompletionMap } from "./completion-map.ts"
-import { Tracker } from "./tracker.ts"
-import type { Admission, Ordinal } from "./tracker-types.ts"
+import { defaultLimits, type Limits } from "../limits.ts"
+import type { CompletionMap } from "../completion-map.ts"
+import { Tracker } from "../tracker.ts"
+import type { Admission, Ordinal } from "../tracker-types.ts"
 
 /** The epoch of the trackers that the tests make. */
 export const epoch = 7

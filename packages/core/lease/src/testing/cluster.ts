@@ -1,10 +1,10 @@
 /** Workers on one store under one real time, with clocks of their own: the tests' small world. */
 import { Option } from "effect"
-import type { Claim, Holding, StoredClaim } from "./claim.ts"
-import { decide, type LeaseAction } from "./decide.ts"
-import { invariants } from "./invariants.ts"
-import { emptyTable, observe } from "./observe.ts"
-import { mayAct, released } from "./ownership.ts"
+import type { Claim, Holding, StoredClaim } from "../claim.ts"
+import { decide, type LeaseAction } from "../decide.ts"
+import { invariants } from "../invariants.ts"
+import { emptyTable, observe } from "../observe.ts"
+import { mayAct, released } from "../ownership.ts"
 
 /** The term and margin of the tests: clocks may differ in rate by far less than a tenth. */
 export const term = { termMs: 1_000, marginMs: 100 }
