@@ -7,7 +7,8 @@
  * 2. A message that is not chosen for reordering never overtakes an earlier one of its link.
  * 3. Chance is drawn only where a fault asks for it, from the network's own generator, in order of
  *    sending: the same seed and the same calls give the same fates.
- * 4. A stalled node holds at most `heldMax` messages; more are lost.
+ * 4. A stalled node holds at most `heldMax` messages, and at most `onTheWayMax` are on the way; more
+ *    are lost.
  */
 import type { Clock, Random } from "effect"
 import { lowerBound } from "./byte-order.ts"
@@ -44,6 +45,7 @@ export interface LinksOptions {
   readonly trace: NetworkTrace
   readonly origin: bigint
   readonly heldMax: number
+  readonly onTheWayMax: number
   /** Calls back once after so many milliseconds. */
   readonly wakeAfter: (millis: number, wake: () => void) => void
 }
@@ -132,6 +134,10 @@ const transmit = (state: LinksState, transit: Transit): void => {
   const now = state.clock.monotonicTimeNanosUnsafe()
   const dues = (isTwice ? [1, 2] : [1]).map(() => dueTime(state, transit, faults, now))
   for (const due of dues) {
+    if (state.onTheWay.length >= state.onTheWayMax) {
+      note(state, "lost", transit)
+      continue
+    }
     const place = lowerBound(state.onTheWay, (other) => other.due <= due)
     state.onTheWay.splice(place, 0, { due, transit })
     awaitDue(state, due)

@@ -29,6 +29,8 @@ export interface MemoryNetworkOptions {
   readonly traceEventsMax?: number
   /** Messages that a stalled node holds before more are lost; 4,096. */
   readonly heldMax?: number
+  /** Messages that delays keep on the way before more are lost; 65,536. */
+  readonly onTheWayMax?: number
 }
 
 /** A network that services share in a test or a simulation. */
@@ -62,6 +64,7 @@ const make = Effect.fnUntraced(function* (options: MemoryNetworkOptions = {}) {
     trace,
     origin,
     heldMax: options.heldMax ?? 4_096,
+    onTheWayMax: options.onTheWayMax ?? 65_536,
     wakeAfter: (millis, wake) => {
       const sleeper = Effect.andThen(Effect.sleep(millis), Effect.sync(wake))
       Effect.runForkWith(context)(Effect.forkIn(sleeper, scope))
