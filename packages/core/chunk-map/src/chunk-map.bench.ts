@@ -108,7 +108,7 @@ const report = (before: State, index: number, copies: ReadonlyArray<ChunkCopy>) 
 
 let state = emptyState(settings)
 for (let index = 0; index < deviceCount; index++) state = report(state, index, []).state
-;[state] = step(state, (draft) => tick(draft, { canWrite: true }))
+;[state] = step(state, tick)
 let fileId = 0
 ;[state, fileId] = step(state, (draft) => must(createFile(draft, { requestId: null })).fileId)
 
@@ -188,8 +188,7 @@ figure(
 
 // --- the sweep over chunks that are as they should be ---
 start = clock()
-for (let round = 0; round < 10; round++)
-  [state] = step(state, (draft) => tick(draft, { canWrite: true }))
+for (let round = 0; round < 10; round++) [state] = step(state, tick)
 figure("core sweep", (10 * settings.sweepChunks) / ((clock() - start) / 1000), "chunks/s", "")
 
 // --- size: `chunks` chunks of 3 replicas ---

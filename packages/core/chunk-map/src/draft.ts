@@ -40,6 +40,8 @@ type Maps = {
 export interface Draft extends Maps {
   readonly base: State
   readonly now: number
+  /** False while the journal takes nothing: what would need it and can wait is left out. */
+  readonly canWrite: boolean
   readonly settings: State["settings"]
   readonly sets: State["sets"]
   readonly chunks: TreeEdit
@@ -75,6 +77,7 @@ const scalarsOf = (state: State): Draft["scalars"] => ({
   seenFileId: state.seenFileId,
   seenVersion: state.seenVersion,
   requestSequence: state.requestSequence,
+  reportSequence: state.reportSequence,
   safeMode: state.safeMode,
   repairStopped: state.repairStopped,
   sweepAt: state.sweepAt,
@@ -91,12 +94,17 @@ const scalarsOf = (state: State): Draft["scalars"] => ({
  * Opens a draft at a moment of monotonic time, in milliseconds; a moment before one already seen
  * counts as that one.
  */
-export const openDraft = (base: State, now: number): Draft => {
+export const openDraft = (
+  base: State,
+  now: number,
+  options: { readonly canWrite: boolean } = { canWrite: true }
+): Draft => {
   const scalars = scalarsOf(base)
   scalars.now = Math.max(now, base.now)
   return {
     base,
     now: scalars.now,
+    canWrite: options.canWrite,
     settings: base.settings,
     sets: base.sets,
     scalars,

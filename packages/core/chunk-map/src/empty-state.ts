@@ -32,6 +32,7 @@ const scalars: Scalars = {
   seenFileId: 0,
   seenVersion: 0,
   requestSequence: 0,
+  reportSequence: 0,
   safeMode: { phase: "pending", manual: false, extensionUntil: 0, leftAt: 0 },
   repairStopped: false,
   sweepAt: nowhere,

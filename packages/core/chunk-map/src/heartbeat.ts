@@ -11,6 +11,7 @@
  * 3. Outcomes and changes may repeat; they change nothing the second time.
  * 4. A digest that differs twice in a row, unchanged on both sides, asks for a report; until it is
  *    complete the device's copies are read but decide no deletion.
+ * 5. While the journal takes nothing no command is told, because their ids would need it.
  */
 import * as Result from "effect/Result"
 import {
@@ -157,7 +158,7 @@ const answerDevices = (
       const wanted = grantReport(draft, device)
       if (wanted !== null) reportsWanted.push(wanted)
     }
-    if (!device.serving || inSafeMode(draft)) continue
+    if (!device.serving || inSafeMode(draft) || !draft.canWrite) continue
     commands.push(...tellCopies(draft, device), ...tellVerifications(draft, device))
     if (device.fresh) commands.push(...tellDeletions(draft, device))
   }

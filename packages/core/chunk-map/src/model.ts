@@ -224,6 +224,8 @@ export interface Scalars {
   readonly seenFileId: number
   readonly seenVersion: number
   readonly requestSequence: number
+  /** The last lease for a report; these are not kept over a restart. */
+  readonly reportSequence: number
   readonly safeMode: SafeMode
   readonly repairStopped: boolean
   /** Where the sweep goes on, and how many passes it has finished. */

@@ -35,7 +35,7 @@ export const putUnknown = (
   }
   draft.quarantine.set(key, { ...seen, length, checksum, ageMs: 0, since: draft.now })
   draft.figures.add(device.index, QUARANTINED, 1)
-  logQuarantined(draft, device, { fileId, chunkId, version })
+  if (draft.canWrite) logQuarantined(draft, device, { fileId, chunkId, version })
   return "added"
 }
 
@@ -72,7 +72,7 @@ export const releaseUnknown = (
   }
   if (copies.length === 0) return
   draft.figures.add(device.index, QUARANTINED, -copies.length)
-  draft.journal.push({ _tag: "Released", deviceId: device.deviceId, copies })
+  if (draft.canWrite) draft.journal.push({ _tag: "Released", deviceId: device.deviceId, copies })
 }
 
 /** Releases what a complete report of a device did not name again. */

@@ -29,8 +29,10 @@ const replayEntry = (draft: Draft, entry: JournalEntry): void => {
   const { scalars } = draft
   switch (entry._tag) {
     case "Marks":
-      scalars.fileIdLimit = scalars.nextFileId = entry.fileIdLimit
-      scalars.versionLimit = scalars.nextVersion = entry.versionLimit
+      scalars.fileIdLimit = Math.max(scalars.fileIdLimit, entry.fileIdLimit)
+      scalars.versionLimit = Math.max(scalars.versionLimit, entry.versionLimit)
+      scalars.nextFileId = scalars.fileIdLimit
+      scalars.nextVersion = scalars.versionLimit
       return
     case "Committed": {
       const before = findRecord(draft.chunks, entry)

@@ -12,7 +12,7 @@
  */
 import * as Result from "effect/Result"
 import { putDevice } from "./devices.ts"
-import { allotNumber, type Draft } from "./draft.ts"
+import type { Draft } from "./draft.ts"
 import type { ChunkCopy } from "./identity.ts"
 import { takeCopy } from "./merge.ts"
 import type { Device, ReportProgress } from "./model.ts"
@@ -57,7 +57,7 @@ export const grantReport = (draft: Draft, device: Device): ReportWanted | null =
   const present = draft.devices.get(deviceId) ?? device
   if (reportsUnderWay(draft) >= reportsMax) return null
   const granted: ReportProgress = {
-    lease: allotNumber(draft),
+    lease: ++draft.scalars.reportSequence,
     leaseUntil: draft.now + reportLeaseMs,
     epoch: device.epoch,
     reportId: null,

@@ -14,16 +14,16 @@ const SETTLED_A_TICK = 1_000
 
 /**
  * Lets time pass; called several times a second, never less often than `stallMs`. While the journal
- * takes nothing (`canWrite` false) what would need it is left out.
+ * takes nothing, what would need it is left out.
  */
-export const tick = (draft: Draft, options: { readonly canWrite: boolean }): void => {
+export const tick = (draft: Draft): void => {
   judgeSilence(draft)
   expireLeases(draft)
   judgeSafeMode(draft)
   expireCopies(draft)
   expireVerifications(draft)
   sweepOdd(draft)
-  if (!options.canWrite) return
+  if (!draft.canWrite) return
   draft.scalars.freedSweepAt = settleFreed(draft, draft.scalars.freedSweepAt, SETTLED_A_TICK)
   sweepUnknown(draft)
   sweepChunks(draft)

@@ -31,8 +31,14 @@ interface Attempt {
   readonly writers: ReadonlySet<Command>
 }
 
-const attempt = (state: State, now: number, commands: ReadonlyArray<Command>): Attempt => {
-  const draft = openDraft(state, now)
+/** The moment of a turn, and whether the journal takes anything. */
+export interface Moment {
+  readonly now: number
+  readonly canWrite: boolean
+}
+
+const attempt = (state: State, at: Moment, commands: ReadonlyArray<Command>): Attempt => {
+  const draft = openDraft(state, at.now, at)
   const writers = new Set<Command>()
   for (const command of commands) {
     const before = draft.journal.length
@@ -50,13 +56,13 @@ const attempt = (state: State, now: number, commands: ReadonlyArray<Command>): A
 /** Steps commands over a state; those that die are set apart. */
 export const runBatch = (
   state: State,
-  now: number,
+  at: Moment,
   commands: ReadonlyArray<Command>
 ): Outcome & { readonly writers: ReadonlySet<Command> } => {
   let left = commands
   const failed: Array<readonly [Command, ServiceError]> = []
   for (;;) {
-    const { sealed, died, writers } = attempt(state, now, left)
+    const { sealed, died, writers } = attempt(state, at, left)
     if (died === undefined) return { sealed, settled: left, failed, writers }
     failed.push(died)
     left = left.filter((command) => command !== died[0])
@@ -73,7 +79,7 @@ export const runWithoutJournal = (
   let left = commands
   const failed: Array<readonly [Command, ServiceError]> = []
   for (;;) {
-    const outcome = runBatch(state, now, left)
+    const outcome = runBatch(state, { now, canWrite: false }, left)
     failed.push(...outcome.failed)
     if (outcome.sealed.journal.length === 0) {
       return { sealed: outcome.sealed, settled: outcome.settled, failed }

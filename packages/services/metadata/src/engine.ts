@@ -53,6 +53,8 @@ export interface Engine {
   readonly violations: () => ReadonlyArray<Violation>
   /** Judges the invariants of the state now; they are kept and logged. */
   readonly judge: Effect.Effect<void>
+  /** Tries whether the journal takes anything again. */
+  readonly probe: Effect.Effect<void>
 }
 
 interface Inside {
@@ -124,7 +126,8 @@ const noteJournal = (inside: Inside, error: JournalError | undefined) =>
 
 const takeTurn = Effect.fnUntraced(function* (inside: Inside, commands: ReadonlyArray<Command>) {
   const now = yield* monotonicMillis
-  let outcome: Outcome = runBatch(inside.state, now, commands)
+  const { canWrite } = inside
+  let outcome: Outcome = runBatch(inside.state, { now, canWrite }, commands)
   if (outcome.sealed.journal.length > 0) {
     const records = [...encodeJournal(outcome.sealed.journal, inside.options.crc32)]
     const error = yield* inside.journal
@@ -195,6 +198,16 @@ const compact = (inside: Inside, onBegin: () => void) => {
   )
 }
 
+/** The marks as they are say nothing new, and writing them shows whether the journal is well. */
+const probe = (inside: Inside) =>
+  Effect.suspend(() => {
+    const { fileIdLimit, versionLimit } = inside.state
+    const marks = { _tag: "Marks", fileIdLimit, versionLimit } as const
+    return inside.journal
+      .append([...encodeJournal([marks], inside.options.crc32)])
+      .pipe(Effect.andThen(noteJournal(inside, undefined)), Effect.ignore)
+  })
+
 const judge = (inside: Inside) =>
   Effect.suspend(() => {
     const { invariantsChunksMax } = inside.options.service
@@ -253,6 +266,7 @@ export const startEngine = Effect.fnUntraced(function* (
     state: () => inside.state,
     canWrite: () => inside.canWrite,
     violations: () => inside.violations,
-    judge: judge(inside)
+    judge: judge(inside),
+    probe: probe(inside)
   }
 })

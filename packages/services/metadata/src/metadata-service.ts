@@ -41,16 +41,19 @@ export interface MetadataService {
 /** The ports a metadata service stands on. */
 export type MetadataPorts = Journal | Messaging
 
+/** How often a journal that failed is tried. */
+const PROBE_MS = 1_000
+
 const tickForEver = (engine: Engine) => {
   const { tickMs, invariantsMs } = engine.options.service
   const judgedEvery = Math.max(1, Math.round(invariantsMs / tickMs))
+  const probedEvery = Math.max(1, Math.round(PROBE_MS / tickMs))
   let ticks = 0
-  const pass = (canWrite: boolean) =>
-    engine.submit((draft) => Result.succeed(tick(draft, { canWrite })))
   const once = Effect.gen(function* () {
     yield* Effect.sleep(tickMs)
-    yield* pass(engine.canWrite()).pipe(Effect.catch(() => pass(false)))
     ticks++
+    if (!engine.canWrite() && ticks % probedEvery === 0) yield* engine.probe
+    yield* engine.submit((draft) => Result.succeed(tick(draft)))
     if (ticks % judgedEvery === 0) yield* engine.judge
   })
   return Effect.forever(

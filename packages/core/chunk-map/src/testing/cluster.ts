@@ -181,7 +181,7 @@ export class Cluster {
   /** Lets time pass in one step. */
   pass(ms: number): void {
     this.now += ms
-    this.run((draft) => tick(draft, { canWrite: true }))
+    this.run(tick)
   }
 
   /** Heartbeats of all live servers, then a tick, so many times. */
