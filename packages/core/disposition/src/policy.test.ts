@@ -23,6 +23,7 @@ describe("the error policy", () => {
     { policy: retryThen("halt"), attempt: 4, kind: "item", does: "Halt" },
     { policy: retryThen("skip"), attempt: 4, kind: "item", does: "Skip" },
     { policy: retryThen("dead-letter"), attempt: 4, kind: "item", does: "DeadLetter" },
+    { policy: retryThen("halt"), attempt: 400, kind: "outage", does: "Retry" },
     { policy: retryThen("halt"), attempt: 1, kind: "protocol", does: "Halt" },
     { policy: retryThen("skip"), attempt: 1, kind: "fatal", does: "Skip" }
   ] as const)("attempt $attempt of kind $kind: $does", ({ attempt, does, kind, policy }) => {

@@ -5,8 +5,10 @@
  *                              └──────no──▶ halt this shard | skip | dead-letter
  *
  * 1. A protocol fault of the reporter is never retried: the same code would report it again.
- * 2. The decision depends on its arguments alone, so it is the same after a restart.
- * 3. Halting concerns the shard of the item and no other.
+ * 2. An outage says nothing about the item: it is retried for as long as it lasts, and exhausts
+ *    nothing.
+ * 3. The decision depends on its arguments alone, so it is the same after a restart.
+ * 4. Halting concerns the shard of the item and no other.
  */
 import { Schema } from "effect"
 
@@ -47,8 +49,11 @@ export const defaultErrorPolicy: ErrorPolicy = ErrorPolicy.cases.Retry.make({
 export interface Failure {
   /** The attempt that failed, from 1. */
   readonly attempt: number
-  /** `item`: the work failed. `protocol`: the report itself was wrong. `fatal`: no retry can help. */
-  readonly kind: "item" | "protocol" | "fatal"
+  /**
+   * `item`: the work failed. `outage`: what the work needs is away. `protocol`: the report itself was
+   * wrong. `fatal`: no retry can help.
+   */
+  readonly kind: "item" | "outage" | "protocol" | "fatal"
 }
 
 /** What to do now. */
@@ -67,10 +72,22 @@ export const decide = (policy: ErrorPolicy, failure: Failure): Decision =>
   ErrorPolicy.match(policy, {
     HaltAtOnce: (): Decision => ({ _tag: "Halt" }),
     Retry: ({ exhausted, schedule }): Decision =>
-      failure.kind === "item" && failure.attempt <= schedule.retries
+      mayRetry(failure, schedule)
         ? { _tag: "Retry", delayMs: retryDelayMs(schedule, failure.attempt) }
         : exhaustedDecision(exhausted)
   })
+
+const mayRetry = ({ attempt, kind }: Failure, { retries }: RetrySchedule): boolean => {
+  switch (kind) {
+    case "item":
+      return attempt <= retries
+    case "outage":
+      return true
+    case "protocol":
+    case "fatal":
+      return false
+  }
+}
 
 const exhaustedDecision = (exhausted: Exhausted): Decision => {
   switch (exhausted) {

@@ -72,9 +72,10 @@ const settle = (run: ShardRun, ordinal: Ordinal, outcome: Outcome): void => {
 
 const applyFailure = (
   run: ShardRun,
-  { fatal, ordinal, part, reason }: Extract<Disposition, { readonly _tag: "Failed" }>
+  { fatal, ordinal, outage, part, reason }: Extract<Disposition, { readonly _tag: "Failed" }>
 ): void => {
   const result = run.tracker.fail(ordinal, run.options.epoch, part)
+  if (result._tag === "Failing") run.lastFailure = reason
   switch (result._tag) {
     case "Ignored":
       settle(run, ordinal, result.outcome)
@@ -85,7 +86,7 @@ const applyFailure = (
         { ordinal, reason, parts: part === undefined ? undefined : [part.index] },
         {
           attempt: result.attempt,
-          kind: fatal === true ? "fatal" : "item"
+          kind: fatal === true ? "fatal" : outage === true ? "outage" : "item"
         }
       )
   }

@@ -132,6 +132,31 @@ describe("the error policy at work", () => {
     })
   )
 
+  it.effect(
+    "worker-C5: an outage exhausts nothing: it is tried again while it lasts, and reported",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld
+        yield* world.append("orders", 1)
+        const schedule = { retries: 1, initialMs: 500, factor: 2, maximumMs: 1_000 }
+        const errorPolicy = { _tag: "Retry", schedule, exhausted: "halt" }
+        const one = yield* world.start("w1", { config: { errorPolicy } })
+        yield* pass(1_500)
+        for (let attempt = 1; attempt <= 9; attempt++) {
+          one.opened[0]!.fail(1, { outage: true })
+          yield* pass(1_100)
+        }
+        assert.deepStrictEqual(attemptsAt(one, 1), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+        const blocked = yield* shardOf(one, "orders")
+        assert.strictEqual(blocked.state, "running")
+        assert.match(blocked.reason ?? "", /1 records have failed and wait.*no room/)
+        one.opened[0]!.done(1)
+        yield* pass(1_500)
+        assert.isUndefined((yield* shardOf(one, "orders")).reason)
+        assert.strictEqual(yield* world.position("orders"), 1n)
+      })
+  )
+
   it.effect("a fatal failure is not tried again", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld

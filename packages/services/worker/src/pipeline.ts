@@ -47,7 +47,9 @@ export interface OfferedRecord {
  * - `Split`: the record has `total` parts, each with its own disposition; 0 finishes it.
  * - `PartsDone`: parts of a record; the first report fixes the total where no `Split` did.
  * - `Failed`: an attempt at a whole record, or at one part of it, failed; the pipeline has forgotten
- *   it and gets it again if the error policy says so. `fatal` when trying again cannot help.
+ *   it and gets it again if the error policy says so. `fatal` when trying again cannot help;
+ *   `outage` when what the pipeline needs is away, which says nothing about the record: it is tried
+ *   again for as long as that lasts.
  */
 export type Disposition =
   | { readonly _tag: "Done"; readonly ordinals: ReadonlyArray<Ordinal> }
@@ -64,6 +66,7 @@ export type Disposition =
       readonly part?: PartReport
       readonly reason: string
       readonly fatal?: boolean
+      readonly outage?: boolean
     }
 
 /** Positions of which every record that exists is durable already, both ends included. */

@@ -12,6 +12,8 @@ export interface Retry {
 /** Bounded by the tracker: a record that waits is in flight. */
 export class RetryQueue {
   private readonly waiting = new Map<Ordinal, Retry>()
+  /** At or before the earliest time that something is due. */
+  private earliest: number | undefined
 
   /** How many records wait. */
   get size(): number {
@@ -21,6 +23,7 @@ export class RetryQueue {
   /** Lets a record, or one more part of it, wait; the later time and the higher attempt count. */
   add(retry: Retry): void {
     const before = this.waiting.get(retry.ordinal)
+    if (this.earliest === undefined || retry.dueAt < this.earliest) this.earliest = retry.dueAt
     if (before === undefined) {
       this.waiting.set(retry.ordinal, retry)
       return
@@ -42,21 +45,27 @@ export class RetryQueue {
   /** Forgets everything. */
   clear(): void {
     this.waiting.clear()
+    this.earliest = undefined
   }
 
-  /** When the next record is due; none when nothing waits. O(size). */
+  /** When to look for what is due: at the earliest time, or before it. O(1). */
   nextDue(): number | undefined {
-    let earliest: number | undefined
-    for (const { dueAt } of this.waiting.values()) {
-      if (earliest === undefined || dueAt < earliest) earliest = dueAt
-    }
-    return earliest
+    return this.waiting.size === 0 ? undefined : this.earliest
   }
 
   /** Takes what is due, in the order of arrival. O(size). */
   takeDue(now: number): ReadonlyArray<Retry> {
-    const due = [...this.waiting.values()].filter(({ dueAt }) => dueAt <= now)
-    for (const { ordinal } of due) this.waiting.delete(ordinal)
+    const due: Array<Retry> = []
+    this.earliest = undefined
+    for (const retry of this.waiting.values()) {
+      const { dueAt, ordinal } = retry
+      if (dueAt <= now) {
+        due.push(retry)
+        this.waiting.delete(ordinal)
+      } else if (this.earliest === undefined || dueAt < this.earliest) {
+        this.earliest = dueAt
+      }
+    }
     return due.sort((one, other) => one.ordinal - other.ordinal)
   }
 }

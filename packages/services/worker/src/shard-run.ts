@@ -84,6 +84,8 @@ export class ShardRun {
   isIntakeStopped = false
   isEnded = false
   haltReason: string | undefined
+  /** Why an attempt failed last. */
+  lastFailure: string | undefined
   stallReason: string | undefined
   end: RunEnd | undefined
   /** Rises with every record that finishes: whoever waits for room waits for this. */

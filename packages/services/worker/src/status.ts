@@ -53,7 +53,15 @@ const shardStatus = (shard: string, { control, epoch }: Held): WorkerOperations.
 }
 
 const reasonOf = ({ lastFailure, refusal, run }: Held["control"]): string | undefined =>
-  refusal ?? run?.haltReason ?? lastFailure ?? run?.stallReason
+  refusal ?? run?.haltReason ?? lastFailure ?? blockedBy(run) ?? run?.stallReason
+
+/** Records that fail hold the checkpoint back, and the intake in the end: say so while they do. */
+const blockedBy = (run: Held["control"]["run"]): string | undefined => {
+  const failing = run?.tracker.standing.failing ?? 0
+  return failing === 0
+    ? undefined
+    : `${failing} records have failed and wait to be tried again; last: ${run?.lastFailure}`
+}
 
 const stateOf = (control: Held["control"]): WorkerOperations.ShardStatus["state"] => {
   if (control.isDraining) return "draining"

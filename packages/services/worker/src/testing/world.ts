@@ -35,7 +35,10 @@ export interface OpenedPipeline {
   /** Reports records as done by their positions. */
   readonly done: (...positions: ReadonlyArray<number>) => void
   /** Reports an attempt at a record as failed. */
-  readonly fail: (position: number, more?: { readonly fatal?: boolean }) => void
+  readonly fail: (
+    position: number,
+    more?: { readonly fatal?: boolean; readonly outage?: boolean }
+  ) => void
 }
 
 /** What a test's pipeline does by itself. */
