@@ -7,6 +7,7 @@ import { workerCommand } from "@holdfast/worker-app"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { archiveCommand } from "./commands/archive.ts"
+import { demoCommand } from "./commands/demo.ts"
 import { ingestCommand } from "./commands/ingest.ts"
 import { readCommand } from "./commands/read.ts"
 import { searchCommand } from "./commands/search.ts"
@@ -20,6 +21,7 @@ const holdfast = Command.make("holdfast").pipe(
     "Archives NATS JetStream streams on your own machines: replicated, searchable, accounted for"
   ),
   Command.withSubcommands([
+    demoCommand,
     upCommand,
     ingestCommand,
     archiveCommand,

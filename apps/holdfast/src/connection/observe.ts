@@ -53,9 +53,14 @@ export const devicesOf = Effect.fnUntraced(function* (
   }
 })
 
-/** All peers as any one of them sees the others; itself it sees as live. */
+/** All peers as any one of them sees the others; it itself has just been heard. */
 export const peersOf = (cluster: string) =>
-  Effect.map(askPeer({ cluster, request: {} }), ({ peers }) => peers)
+  Effect.map(askPeer({ cluster, request: {} }), ({ peer, peers }) =>
+    [
+      { peer, live: true, lastHeardMs: 0, divergentPartitions: 0 },
+      ...peers.filter((one) => one.peer !== peer)
+    ].sort((left, right) => (left.peer < right.peer ? -1 : 1))
+  )
 
 /** What one worker says of itself. */
 export type WorkerStatusView = typeof WorkerOperations.workerStatus.response.Type
