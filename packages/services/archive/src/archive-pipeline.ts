@@ -164,7 +164,8 @@ const makePipeline = Effect.fnUntraced(function* (given: ArchivePipelineOptions)
       return
     }
     const { failure } = outcome
-    const failed = { _tag: "Failed", reason: failure.message, fatal: isFinal(failure) } as const
+    const fatal = isFinal(failure)
+    const failed = { _tag: "Failed", reason: failure.message, fatal, outage: !fatal } as const
     report(job.ordinals.map((ordinal) => ({ ...failed, ordinal })))
   })
 
