@@ -75,7 +75,7 @@ export const parseHeaderBlock = (block: Uint8Array): Array<HeaderBytes> => {
     const split = block.indexOf(colon, start)
     if (split > start && split < end) {
       const valueStart = block[split + 1] === space ? split + 2 : split + 1
-      headers.push([block.subarray(start, split), block.subarray(Math.min(valueStart, end), end)])
+      headers.push([block.subarray(start, split), block.subarray(valueStart, end)])
     }
     start = end + 2
   }

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Messaging } from "@holdfast/messaging"
 import { describeMessagingContract } from "@holdfast/suites"
 import {
@@ -15,6 +15,7 @@ import {
   Stream
 } from "effect"
 import { natsMessagingLayer } from "./nats-messaging.ts"
+import { type Proxy, startProxy } from "./testing/proxy.ts"
 import { useNatsServer } from "./testing/server-layer.ts"
 
 const { server, connections } = useNatsServer()
@@ -28,10 +29,23 @@ const quiet = Effect.provideService(References.MinimumLogLevel, "None")
 const killServer = Effect.promise(() => server().kill())
 const startServer = Effect.promise(() => server().start())
 
+let proxy: Proxy | undefined
+beforeAll(async () => {
+  proxy = await startProxy(() => server().port)
+})
+afterAll(() => proxy?.cut())
+const throughProxy = Layer.unwrap(
+  Effect.sync(() => connections(proxy === undefined ? {} : { servers: [proxy.url] }))
+)
+
 describeMessagingContract({
   name: "nats",
   layer,
-  cut: { disconnect: killServer, reconnect: startServer }
+  requester: natsMessagingLayer().pipe(Layer.provide(throughProxy)),
+  cut: {
+    disconnect: Effect.promise(async () => proxy?.cut()),
+    reconnect: Effect.promise(async () => proxy?.mend())
+  }
 })
 
 describe("Messaging on NATS", () => {

@@ -11,12 +11,10 @@
  * 2. A request that ran out is made again, so that an idle stream stays watched.
  * 3. What is asked for and what is held fit the limits; see {@link FetchLimits}.
  */
-import type { Msg, Subscription } from "@nats-io/transport-node"
 import type { SourceRecord } from "@holdfast/records"
 import { type DeliveryInfo, makeDeliveryReader } from "./delivery-info.ts"
 import { parseHeaderBlock } from "./header-block.ts"
-import type { ManagedConnection } from "./managed-connection.ts"
-import { bytesOf, type MessageBytes } from "./message-bytes.ts"
+import type { MessageBytes } from "./message-bytes.ts"
 import { readStatus } from "./pull-status.ts"
 
 /** Bounds of one request; twice as much is held or asked for at most. */
@@ -31,11 +29,32 @@ export interface SessionEnd {
   readonly reason: string
 }
 
+/** What a session needs of a connection. */
+export interface PullWire {
+  readonly newInbox: () => string
+  /** Takes what comes to an inbox until the returned function is called. */
+  readonly listen: (inbox: string, listener: PullListener) => () => void
+  /** Asks the consumer for the next messages, to be sent to the inbox. */
+  readonly ask: (request: PullRequest, inbox: string) => void
+}
+
+/** What comes to an inbox; `onRefusal` when the server does not let this client listen. */
+export interface PullListener {
+  readonly onMessage: (message: MessageBytes) => void
+  readonly onRefusal: (text: string) => void
+}
+
+/** A request for the next messages as the server reads it; times in nanoseconds. */
+export interface PullRequest {
+  readonly batch: number
+  readonly max_bytes?: number
+  readonly expires: number
+  readonly idle_heartbeat: number
+}
+
 /** What a session works on and whom it tells. */
 export interface SessionOptions {
-  readonly connection: ManagedConnection
-  /** Where requests for the next messages go. */
-  readonly nextSubject: string
+  readonly wire: PullWire
   readonly heartbeatMs: number
   readonly limits: FetchLimits
   /** What is held for the reader now. */
@@ -55,8 +74,8 @@ export interface PullSession {
 }
 
 interface Slot {
-  readonly subscription: Subscription
   readonly inbox: string
+  readonly stopListening: () => void
   /** Still owed by the request under way; 0 when the slot is free. */
   askedRecords: number
   askedBytes: number
@@ -87,15 +106,13 @@ export const openPullSession = (options: SessionOptions): PullSession => {
     slot.quietChecks = 0
     slot.askedRecords = nextIsLarge ? 1 : options.limits.records
     slot.askedBytes = options.limits.bytes
-    const body = {
+    const body: PullRequest = {
       batch: slot.askedRecords,
       ...(nextIsLarge ? {} : { max_bytes: slot.askedBytes }),
       expires: options.heartbeatMs * heartbeatsPerRequest * nanosPerMillisecond,
       idle_heartbeat: options.heartbeatMs * nanosPerMillisecond
     }
-    options.connection.native.publish(options.nextSubject, JSON.stringify(body), {
-      reply: slot.inbox
-    })
+    options.wire.ask(body, slot.inbox)
   }
 
   const refill = (): void => {
@@ -134,10 +151,9 @@ export const openPullSession = (options: SessionOptions): PullSession => {
     if (slot.askedRecords === 0) free(slot)
   }
 
-  const onMessage = (slot: Slot, message: Msg): void => {
+  const onMessage = (slot: Slot, parts: MessageBytes): void => {
     if (!isOpen) return
     slot.quietChecks = 0
-    const parts = bytesOf(message)
     if (parts.reply.length > 0) return onData(slot, parts)
     const status = readStatus(parts.headerBlock)
     switch (status.kind) {
@@ -154,12 +170,12 @@ export const openPullSession = (options: SessionOptions): PullSession => {
   }
 
   const slots = Array.from({ length: slotCount }, () => {
-    const inbox = options.connection.newInbox()
+    const inbox = options.wire.newInbox()
     const slot: Slot = {
       inbox,
-      subscription: options.connection.native.subscribe(inbox, {
-        callback: (thrown, message) =>
-          thrown === null ? onMessage(slot, message) : end(thrown.message)
+      stopListening: options.wire.listen(inbox, {
+        onMessage: (message) => onMessage(slot, message),
+        onRefusal: end
       }),
       askedRecords: 0,
       askedBytes: 0,
@@ -176,7 +192,7 @@ export const openPullSession = (options: SessionOptions): PullSession => {
 
   const close = (): void => {
     isOpen = false
-    for (const slot of slots) if (!slot.subscription.isClosed()) slot.subscription.unsubscribe()
+    for (const slot of slots) slot.stopListening()
   }
   refill()
   return { refill, isSilent, close }

@@ -26,6 +26,7 @@ import type { DeliveryInfo } from "./delivery-info.ts"
 import { callJetStream } from "./jetstream-call.ts"
 import type { ManagedConnection } from "./managed-connection.ts"
 import { type FetchLimits, openPullSession, type PullSession } from "./pull-session.ts"
+import { makePullWire } from "./pull-wire.ts"
 import { makeRecordBuffer } from "./record-buffer.ts"
 import { acquireConsumer } from "./reader-consumer.ts"
 import { makeShardCursor, type ShardCursor } from "./shard-cursor.ts"
@@ -196,8 +197,10 @@ const runSession = Effect.fnUntraced(function* (
   const session = yield* Effect.acquireRelease(
     Effect.sync(() => {
       reader.session = openPullSession({
-        connection,
-        nextSubject: `${reader.apiPrefix}.CONSUMER.MSG.NEXT.${shard.stream}.${consumer.name}`,
+        wire: makePullWire(
+          connection,
+          `${reader.apiPrefix}.CONSUMER.MSG.NEXT.${shard.stream}.${consumer.name}`
+        ),
         heartbeatMs: Duration.toMillis(reader.tuning.heartbeat),
         limits: reader.tuning.limits,
         held: () => ({ records: reader.buffer.records(), bytes: reader.buffer.bytes() }),
