@@ -11,6 +11,9 @@ import { makeBell } from "./bell.ts"
 
 const bufferedBytesMax = 1024 * 1024
 
+/** Pieces handed on together; more would hide from the other side that they are being taken. */
+const takenMax = 4
+
 /** Takes and drops what still comes, so that the other side reads the answer instead of a reset. */
 export const discardRest = (message: IncomingMessage, waitMs: number): void => {
   if (message.complete || message.destroyed) return
@@ -28,7 +31,7 @@ export interface BodyOptions {
   /** Called when the first bytes are wanted. */
   readonly onStart?: () => void
   /** Called each time bytes were taken. */
-  readonly onTaken?: () => void
+  readonly onTaken?: (bytes: number) => void
 }
 
 type Pieces = readonly [Uint8Array, ...Array<Uint8Array>]
@@ -62,12 +65,13 @@ export const bodyStream = (
     pieces = []
   }
   const take = (): Effect.Effect<Pieces, ChunkTransportError | Cause.Done> | undefined => {
-    const piece = pieces.shift()
-    if (piece !== undefined) {
-      buffered -= piece.length
+    const [first, ...rest] = pieces.splice(0, takenMax)
+    if (first !== undefined) {
+      const bytes = rest.reduce((sum, piece) => sum + piece.length, first.length)
+      buffered -= bytes
       if (buffered < bufferedBytesMax) message.resume()
-      options.onTaken?.()
-      return Effect.succeed([piece])
+      options.onTaken?.(bytes)
+      return Effect.succeed([first, ...rest])
     }
     if (message.readableEnded) return Cause.done()
     if (message.destroyed) {

@@ -192,16 +192,14 @@ const readBody = (
 ) => {
   const length = Number(response.headers[chunkHeaders.length])
   let received = 0
-  const count = (piece: Uint8Array) =>
-    Effect.sync(() => {
-      received += piece.length
-    })
+  const count = (bytes: number) => {
+    received += bytes
+  }
   const end = Effect.suspend(() => {
     const error = shortfall(response, { deviceId: wait.deviceId, length, received })
     return error === undefined ? Effect.void : Effect.fail(error)
   })
-  return bodyStream(response, wait).pipe(
-    Stream.tap(count),
+  return bodyStream(response, { ...wait, onTaken: count }).pipe(
     Stream.concat(Stream.fromEffectDrain(end))
   )
 }

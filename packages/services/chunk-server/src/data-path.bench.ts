@@ -1,0 +1,174 @@
+/**
+ * The data path end to end: 512 MiB at goal 2, made durable, and read back, between three processes
+ * on loopback: a client, and two chunk servers on plain files. The baseline in the same run is one
+ * plain file, written with one fsync and read back.
+ */
+import { type ChildProcess, fork } from "node:child_process"
+import { createHmac } from "node:crypto"
+import { once } from "node:events"
+import { mkdtemp, open, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { layerChunkDevices } from "@holdfast/adapter-file"
+import { layerChunkEndpoint, layerChunkTransport } from "@holdfast/adapter-http"
+import { MemoryNetwork } from "@holdfast/adapter-memory"
+import { ChunkDevices, type ChunkName, type ChunkTarget, ChunkTransport } from "@holdfast/storage"
+import { HostId, signCapability } from "@holdfast/wire"
+import { Effect, Layer, Logger, Option, Stream } from "effect"
+import { startChunkServer } from "./index.ts"
+
+const mebibyte = 1024 * 1024
+const chunkBytes = 64 * mebibyte
+const chunks = 8
+const concurrency = 2
+const clusterId = "bench"
+const bars = { write: 56, read: 204 }
+const mac = (text: string) =>
+  new Uint8Array(createHmac("sha256", "bench key").update(text).digest())
+
+const serve = (deviceId: string, directory: string) =>
+  Effect.gen(function* () {
+    const devices = yield* ChunkDevices
+    yield* devices.format({ directory, clusterId, deviceId })
+    const server = yield* startChunkServer({
+      clusterId,
+      hostId: HostId.make(`host-${deviceId}`),
+      incarnation: 1,
+      mac,
+      listen: { host: "127.0.0.1", port: 0 },
+      devices: [{ directory, reservedBytes: 0, capacityBytes: Option.none() }]
+    })
+    while ((yield* server.status).devices[0]?.state !== "serving") yield* Effect.sleep("10 millis")
+    process.send?.({ url: server.url })
+    yield* Effect.callback<void>((resume) => {
+      process.once("disconnect", () => resume(Effect.void))
+    })
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(
+      Layer.mergeAll(
+        layerChunkDevices,
+        layerChunkEndpoint,
+        layerChunkTransport,
+        Layer.unwrap(
+          Effect.map(MemoryNetwork.make(), (network) => MemoryNetwork.layer(network, deviceId))
+        ),
+        Logger.layer([])
+      )
+    )
+  )
+
+const startServer = async (deviceId: string, directory: string) => {
+  const child = fork(fileURLToPath(import.meta.url), [deviceId, directory], {
+    execArgv: ["--conditions=@holdfast/source"]
+  })
+  const [message] = await once(child, "message")
+  return { child, deviceId, url: String(message.url) }
+}
+
+type Server = Awaited<ReturnType<typeof startServer>>
+
+const target = ({ deviceId, url }: Server, chunk: ChunkName, right: "read" | "write") => {
+  const expires = Math.floor(Date.now() / 1000) + 600
+  const capability = signCapability(mac, { clusterId, deviceId, ...chunk, right, expires })
+  const found: ChunkTarget = { deviceId, hostId: `host-${deviceId}`, url, capability }
+  return found
+}
+
+const timed = (act: Effect.Effect<void, unknown, ChunkTransport>) =>
+  Effect.gen(function* () {
+    const started = performance.now()
+    yield* act
+    return (chunks * chunkBytes) / mebibyte / ((performance.now() - started) / 1000)
+  })
+
+const plainFile = async (path: string) => {
+  const piece = new Uint8Array(mebibyte)
+  const total = chunks * chunkBytes
+  const started = performance.now()
+  const file = await open(path, "w+")
+  for (let written = 0; written < total; written += piece.length) await file.write(piece)
+  await file.datasync()
+  const wrote = performance.now()
+  for (let at = 0; at < total; at += piece.length) await file.read(piece, 0, piece.length, at)
+  const read = performance.now()
+  await file.close()
+  const rate = (from: number, to: number) => total / mebibyte / ((to - from) / 1000)
+  return { write: rate(started, wrote), read: rate(wrote, read) }
+}
+
+const measure = (servers: readonly [Server, Server]) =>
+  Effect.gen(function* () {
+    const transport = yield* ChunkTransport
+    const piece = new Uint8Array(256 * 1024).map((_, index) => (index * 31) & 0xff)
+    const names = Array.from({ length: chunks }, (_, index): ChunkName => ({
+      fileId: index + 1,
+      chunkId: 0,
+      version: 1
+    }))
+    const writeOne = (chunk: ChunkName) => {
+      const [first, second] = chunk.fileId % 2 === 0 ? servers : [servers[1], servers[0]]
+      return transport
+        .write({
+          chunk,
+          length: chunkBytes,
+          targets: [target(first, chunk, "write"), target(second, chunk, "write")],
+          data: Stream.fromIterable(
+            Array.from({ length: chunkBytes / piece.length }, () => piece)
+          ).pipe(Stream.rechunk(1)),
+          deadline: "30 seconds"
+        })
+        .pipe(
+          Effect.map((outcomes) => {
+            if (outcomes.some(({ _tag }) => _tag === "Refused")) {
+              throw new Error(`a write was refused: ${JSON.stringify(outcomes)}`)
+            }
+          })
+        )
+    }
+    const readOne = (chunk: ChunkName) =>
+      transport
+        .read({
+          chunk,
+          source: target(servers[chunk.fileId % 2 === 0 ? 0 : 1], chunk, "read"),
+          range: Option.none(),
+          deadline: "30 seconds"
+        })
+        .pipe(Stream.runDrain)
+    const each = { concurrency, discard: true } as const
+    const write = yield* timed(Effect.forEach(names, writeOne, each))
+    const read = yield* timed(Effect.forEach(names, readOne, each))
+    return { write, read }
+  }).pipe(Effect.provide(layerChunkTransport))
+
+const bench = async () => {
+  const directory = await mkdtemp(join(tmpdir(), "holdfast-path-bench-"))
+  const children: Array<ChildProcess> = []
+  try {
+    const first = await startServer("d1", join(directory, "d1"))
+    children.push(first.child)
+    const second = await startServer("d2", join(directory, "d2"))
+    children.push(second.child)
+    const rates = await Effect.runPromise(measure([first, second]))
+    const base = await plainFile(join(directory, "plain"))
+    for (const act of ["write", "read"] as const) {
+      const what = act === "write" ? "write 512 MiB, goal 2, fsync" : "read 512 MiB back, verified"
+      console.log(
+        `data path ${what}: ${rates[act].toFixed(0)} MiB/s, bar ${bars[act]} MiB/s (MooseFS), ` +
+          `plain file ${base[act].toFixed(0)} MiB/s, ratio ${(rates[act] / base[act]).toFixed(2)}`
+      )
+    }
+  } finally {
+    for (const child of children) child.disconnect()
+    await Promise.all(children.map((child) => once(child, "exit")))
+    await rm(directory, { recursive: true })
+  }
+}
+
+const [, , deviceId, deviceDirectory] = process.argv
+if (deviceId !== undefined && deviceDirectory !== undefined) {
+  await Effect.runPromise(serve(deviceId, deviceDirectory))
+} else {
+  await bench()
+}
