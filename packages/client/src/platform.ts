@@ -17,8 +17,12 @@ const zstd = (level: number): SegmentCodec => ({
   name: "zstd",
   compress: (raw) =>
     zstdCompressSync(raw, { params: { [constants.ZSTD_c_compressionLevel]: level } }),
+  // One buffer for all of the output: pieces of the default size cost five times as much.
   decompress: (stored, rawLength) =>
-    zstdDecompressSync(stored, { maxOutputLength: Math.max(1, rawLength) })
+    zstdDecompressSync(stored, {
+      maxOutputLength: Math.max(1, rawLength),
+      chunkSize: Math.max(64, rawLength + 1)
+    })
 })
 
 const sha256Hash: SegmentHash = {

@@ -37,7 +37,15 @@ export type ServiceCall<Request, Response> = (
 
 const pauseFirstMs = 25
 const pauseMaxMs = 1_000
-const codesThatPass = new Set(["overloaded", "shutting-down", "timeout", "not-ready", "no-route"])
+const codesThatPass = new Set([
+  "overloaded",
+  "shutting-down",
+  "timeout",
+  "not-ready",
+  "no-route",
+  "pending-full",
+  "write-concern-not-met"
+])
 
 /** Whether the same request may succeed later. */
 const mayPass = (error: CallError): boolean => {

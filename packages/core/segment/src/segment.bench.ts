@@ -12,7 +12,7 @@ const zstd = {
   name: "zstd",
   compress: (raw: Uint8Array) => zstdCompressSync(raw),
   decompress: (stored: Uint8Array, rawLength: number) =>
-    zstdDecompressSync(stored, { maxOutputLength: rawLength })
+    zstdDecompressSync(stored, { maxOutputLength: rawLength, chunkSize: rawLength + 64 })
 }
 const hash = {
   name: "sha256",
