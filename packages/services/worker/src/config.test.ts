@@ -17,6 +17,11 @@ describe("the configuration of a worker", () => {
     })
   })
 
+  it("takes some limits and has defaults for the others", () => {
+    const { limits } = Result.getOrThrow(parseWorkerConfig({ ...names, limits: { records: 5 } }))
+    expect(limits).toMatchObject({ records: 5, partsPerRecord: 1_000_000 })
+  })
+
   it.each([
     [
       { flushIntervalsMs: 5 },
@@ -24,7 +29,8 @@ describe("the configuration of a worker", () => {
     ],
     [{ max_pending: 5 }, /there is no option "max_pending"; there are cluster, worker, limits/],
     [{ batchRecords: 0 }, /batchRecords/],
-    [{ limits: { records: 5 } }, /limits/],
+    [{ limits: { records: 0 } }, /limits/],
+    [{ limits: { record: 5 } }, 'there is no option "record"; did you mean "records"?'],
     [{ worker: "no spaces please" }, /worker/],
     [
       { leaseTermMs: 2_000 },

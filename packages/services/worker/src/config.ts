@@ -8,12 +8,23 @@ const AtLeastOne = Schema.Int.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(1)
 const withDefault = <S extends Schema.Top>(schema: S, value: S["Encoded"]) =>
   schema.pipe(Schema.withDecodingDefaultKey(Effect.succeed(value)))
 
+const { fields } = Limits
+
+/** What one shard may have in flight; each limit by itself may be left out. */
+const ShardLimits = Schema.Struct({
+  records: withDefault(fields.records, defaultLimits.records),
+  items: withDefault(fields.items, defaultLimits.items),
+  bytes: withDefault(fields.bytes, defaultLimits.bytes),
+  span: withDefault(fields.span, defaultLimits.span),
+  partsPerRecord: withDefault(fields.partsPerRecord, defaultLimits.partsPerRecord)
+})
+
 /** The settings of a worker; all times in milliseconds. */
 export const WorkerConfig = Schema.Struct({
   cluster: ClusterId,
   worker: WorkerId,
   /** What one shard may have in flight. */
-  limits: withDefault(Limits, defaultLimits),
+  limits: withDefault(ShardLimits, {}),
   /** What one read of the source asks for, and how long it waits. */
   batchRecords: withDefault(AtLeastOne, 1_024),
   batchBytes: withDefault(AtLeastOne, 4 * 1_024 * 1_024),
@@ -51,16 +62,29 @@ export class WorkerConfigError extends Schema.TaggedError<WorkerConfigError>()(
   { message: Schema.String }
 ) {}
 
-const knownOptions = Object.keys(WorkerConfig.fields)
 const decode = Schema.decodeUnknownResult(WorkerConfig)
+
+/** The first option that does not exist, among the settings and among the limits. */
+const findUnknown = (input: Readonly<Record<string, unknown>>): string | undefined => {
+  const limits = typeof input["limits"] === "object" ? input["limits"] : null
+  const levels: ReadonlyArray<readonly [object, object]> = [
+    [input, WorkerConfig.fields],
+    [limits ?? {}, ShardLimits.fields]
+  ]
+  for (const [given, known] of levels) {
+    const names = Object.keys(known)
+    const unknown = Object.keys(given).find((name) => !names.includes(name))
+    if (unknown !== undefined) return unknownOption(unknown, names)
+  }
+  return undefined
+}
 
 /** Reads a configuration; an option that does not exist is an error that names the nearest one. */
 export const parseWorkerConfig = (
   input: Readonly<Record<string, unknown>>
 ): Result.Result<WorkerConfig, WorkerConfigError> => {
-  for (const name of Object.keys(input)) {
-    if (!knownOptions.includes(name)) return refuse(unknownOption(name, knownOptions))
-  }
+  const unknown = findUnknown(input)
+  if (unknown !== undefined) return refuse(unknown)
   const decoded = decode(input)
   if (Result.isFailure(decoded)) return refuse(decoded.failure.message)
   const config = decoded.success

@@ -14,7 +14,7 @@ import {
   MemoryStreams
 } from "@holdfast/adapter-memory"
 import { RecordSource } from "@holdfast/records"
-import { Duration, Effect, Layer, Option, Result } from "effect"
+import { Effect, Layer, Option, Result } from "effect"
 import { parseWorkerConfig, type Pipeline, recordStage, Worker } from "./index.ts"
 
 const count = 400_000
@@ -63,28 +63,28 @@ const main = Effect.gen(function* () {
   const config = Result.getOrThrow(
     parseWorkerConfig({ cluster: "c1", worker: "w1", batchRecords: batch })
   )
-  let elapsed = 0
+  const { promise, resolve } = Promise.withResolvers<number>()
   const ports = Layer.mergeAll(
     source,
     memoryCheckpointStore(keyValue),
     memoryLease(keyValue),
     MemoryNetwork.layerAlone(),
-    nothing((found) => (elapsed = found))
+    nothing(resolve)
   )
-  const drained = yield* Effect.scoped(
+  const { elapsed, flush } = yield* Effect.scoped(
     Effect.gen(function* () {
       const worker = yield* Worker
-      while (elapsed === 0) yield* Effect.sleep(Duration.millis(5))
+      const elapsed = yield* Effect.promise(() => promise)
       const started = performance.now()
       yield* worker.drain
-      return performance.now() - started
+      return { elapsed, flush: performance.now() - started }
     }).pipe(Effect.provide(Worker.layer(config).pipe(Layer.provide(ports))))
   )
   const rate = (count / elapsed) * 1_000
   print("worker with a stage that does nothing", rate, "records/s", "")
   print("  a bare read of the same memory source", baseline, "records/s", "")
   print("  accounting per record", (1 / rate - 1 / baseline) * 1e6, "us", "0.7 at 155,000/s is 0.9")
-  print("full flush and release after the last report", drained, "ms", "bar 10")
+  print("full flush and release after the last report", flush, "ms", "bar 10")
 })
 
 await Effect.runPromise(main)
