@@ -1,5 +1,5 @@
 /**
- * Reads chunk files: the header against the name and the size, ranges block by block, and the whole.
+ * Reads chunk files: the header against the name and the size, ranges by blocks, and the whole.
  *
  * 1. No byte of a block leaves before the block's checksum was right.
  * 2. A range reads the blocks it touches and their entries of the table, nothing else.

@@ -1,5 +1,5 @@
 /**
- * Who holds a device: numbered claims, one file for each opening, which are the device's epochs too.
+ * Who holds a device: numbered claims, one file for each opening; they are its epochs too.
  *
  *     claim-7 {pid, started, boot, released}     the highest number holds the device
  *

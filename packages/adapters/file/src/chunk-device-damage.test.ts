@@ -68,7 +68,7 @@ describe("damage", () => {
     )
   }
 
-  it.effect("metadata-B35: any flipped bit is found, and no wrong byte ever leaves", () =>
+  it.effect("metadata-B35: each flipped bit is found, and no wrong byte ever leaves", () =>
     Effect.gen(function* () {
       const { device, path } = yield* stored
       const whole = patterned(length)

@@ -4,7 +4,7 @@
  *     identity               what the device is; written once, last, by `format`
  *     claim-<epoch>          who holds the device
  *     incoming/<n>.part      copies being written; removed at each opening
- *     chunks/<high>/<mid>/   copies by file id: 4096 directories of 256 file ids under each high part
+ *     chunks/<high>/<mid>/   copies: 256 file ids a folder, 4096 folders under each high part
  *
  * 1. Names have a fixed width, so that the order of names is the order of (file, chunk, version).
  * 2. Only a name that `copyName` makes is a copy; anything else below `chunks` is damage.

@@ -1,4 +1,4 @@
-/** Walks the copies of a device in the order of their names: what a report and a count are made of. */
+/** Walks the copies of a device in the order of their names, for reports and for counting. */
 import { join } from "node:path"
 import type { ChunkDeviceError, ChunkName, StoredCopy } from "@holdfast/storage"
 import { Effect, Stream } from "effect"
@@ -132,7 +132,7 @@ const inspect = (walk: Walk, found: FoundName) => {
   })
 }
 
-/** Every copy in (file, chunk, version) order, headers checked; what was removed meanwhile is not. */
+/** Every copy in (file, chunk, version) order, headers checked, but for those removed meanwhile. */
 export const listCopies = (walk: Walk): Stream.Stream<StoredCopy, ChunkDeviceError> =>
   foundNames(walk).pipe(
     Stream.mapEffect(

@@ -1,7 +1,7 @@
 /**
  * The ChunkEndpoint port over HTTP: what a chunk server listens with.
  *
- * 1. Nothing of a request reaches a handler before its path, its headers and its sizes were checked.
+ * 1. Nothing of a request reaches a handler before its path, headers and sizes were checked.
  * 2. With `Expect: 100-continue` no byte is sent before the handler asks for the first one.
  * 3. At most `transfersMax` transfers run; one more is answered `overloaded` at once.
  * 4. When the scope closes, no connection is taken any more, and transfers that run end first.

@@ -1,4 +1,4 @@
-/** ChunkTransport and ChunkEndpoint over HTTP, and Messaging over loopback HTTP for a second terminal. */
+/** The chunk data path over HTTP, and Messaging over loopback HTTP for a second terminal. */
 export { layerChunkEndpoint } from "./chunk-endpoint.ts"
 export {
   type ChunkTransportLimits,

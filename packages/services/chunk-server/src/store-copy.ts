@@ -1,4 +1,4 @@
-/** Stores the bytes of a stream as a copy: checked while they come, durable before it is answered. */
+/** Stores the bytes of a stream as a copy: checked as they come, durable before the answer. */
 import { crc32 } from "node:zlib"
 import {
   type ChunkDescription,

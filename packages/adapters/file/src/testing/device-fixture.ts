@@ -1,4 +1,4 @@
-/** What the tests of the chunk device share: a fresh directory, chunks of known bytes, short calls. */
+/** What the tests of the chunk device share: fresh directories, known bytes, short calls. */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -7,9 +7,11 @@
  * since their directory's last sync are kept or undone, newest first. Syncs only take note: what
  * they promise is kept by `settle` alone.
  */
+import { existsSync } from "node:fs"
 import { dirname } from "node:path"
 import { type FileHandle, open, readFile, rename, rm, unlink, writeFile } from "node:fs/promises"
 import { type Disk, type DiskFile, nodeDisk } from "../chunk-device-disk.ts"
+import { errnoOf } from "../chunk-device-errors.ts"
 
 interface Range {
   readonly position: number
@@ -30,8 +32,18 @@ export interface PowerCutDisk {
   readonly settle: (keeps: () => boolean) => Promise<void>
 }
 
-/** Ignores what is not there: an undone change may have been overtaken by a later one. */
-const ignoreMissing = (act: Promise<void>): Promise<void> => act.catch(() => undefined)
+/** Undoes a change, unless a later one took away what it changed. */
+const undoing = async (undo: () => Promise<void>): Promise<void> => {
+  try {
+    await undo()
+  } catch (cause) {
+    if (errnoOf(cause) !== "ENOENT") throw cause
+  }
+}
+
+/** A file's bytes, or nothing when there is none. */
+const readExisting = async (path: string): Promise<Uint8Array | undefined> =>
+  existsSync(path) ? readFile(path) : undefined
 
 /** Makes a disk that fails from call `cutAt` on; calls count from 1. */
 export const powerCutDisk = (cutAt: number): PowerCutDisk => {
@@ -45,7 +57,7 @@ export const powerCutDisk = (cutAt: number): PowerCutDisk => {
     return act()
   }
   const changed = (directory: string, undo: () => Promise<void>) => {
-    changes.push({ directory, undo: () => ignoreMissing(undo()) })
+    changes.push({ directory, undo: () => undoing(undo) })
   }
 
   const shadowed = async (path: string, file: DiskFile): Promise<DiskFile> => {
@@ -77,7 +89,7 @@ export const powerCutDisk = (cutAt: number): PowerCutDisk => {
       }),
     rename: (from, to) =>
       step(async () => {
-        const replaced = await readFile(to).catch(() => undefined)
+        const replaced = await readExisting(to)
         await nodeDisk.rename(from, to)
         changed(dirname(to), async () => {
           await rename(to, from)

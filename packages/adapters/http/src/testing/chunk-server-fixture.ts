@@ -1,4 +1,4 @@
-/** A chunk server for tests: copies in a map, a relay to the next target, faults by chunk number. */
+/** A chunk server for tests: copies in a map, a relay to the next target, faults as wanted. */
 import {
   ChunkEndpoint,
   type ChunkEndpointHandlers,

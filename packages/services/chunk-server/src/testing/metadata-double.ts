@@ -1,4 +1,4 @@
-/** A metadata service for tests: asks each device for a report, hands out commands, remembers all. */
+/** A metadata service for tests: asks for reports, hands out commands, remembers everything. */
 import { type Digest, digestAdd, emptyDigest } from "@holdfast/chunk-map"
 import {
   decodeCopies,
