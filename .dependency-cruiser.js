@@ -8,7 +8,12 @@ const tests = "(\\.(test|bench)\\.ts$|/src/testing/)"
 export default {
   forbidden: [
     { name: "no-circular", severity: "error", from: {}, to: { circular: true } },
-    { name: "not-to-unresolvable", severity: "error", from: { pathNot: tests }, to: { couldNotResolve: true } },
+    {
+      name: "not-to-unresolvable",
+      severity: "error",
+      from: { pathNot: tests },
+      to: { couldNotResolve: true }
+    },
     {
       name: "core-imports-no-node-module",
       severity: "error",
@@ -36,7 +41,7 @@ export default {
     {
       name: "suites-are-for-tests",
       severity: "error",
-      from: { path: "^(packages|apps)/", pathNot: [tests, "^packages/ports/suites/"] },
+      from: { path: "^(packages|apps)/", pathNot: [tests, "/testing/", "^packages/ports/suites/"] },
       to: { path: "^packages/ports/suites/" }
     },
     {

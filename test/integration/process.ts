@@ -1,13 +1,14 @@
 /** Processes of the command line for tests: started, watched, killed by their own id. */
 import { type ChildProcess, spawn } from "node:child_process"
+import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /** The root of the checkout. */
 export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..")
 
-const main = join(root, "apps", "holdfast", "src", "main.ts")
-const node = ["--conditions=@holdfast/source", "--disable-warning=ExperimentalWarning", main]
+/** The build: what an installed package runs, and quicker to start than the sources. */
+const main = join(root, "apps", "holdfast", "dist", "main.js")
 const outputKeptMax = 4_000_000
 
 /** What a finished command left behind. */
@@ -47,7 +48,11 @@ const signalNumbers: Readonly<Record<string, number>> = { SIGKILL: 9, SIGTERM: 1
 
 /** Starts one `holdfast` command. */
 export const start = (args: ReadonlyArray<string>): Running => {
-  const child = spawn(process.execPath, [...node, ...args], { stdio: "pipe", cwd: root })
+  const child = spawn(process.execPath, [main, ...args], {
+    stdio: "pipe",
+    cwd: root,
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), "holdfast-compile-cache"), ...process.env }
+  })
   let stdout = ""
   let stderr = ""
   child.stdout.on("data", (data: Buffer) => {

@@ -7,7 +7,7 @@ import { filesMatching, readText, root, workspacePackages } from "./repository.t
 const packages = workspacePackages()
 const layerOfFolder = (folder: string): string => {
   if (folder === "packages/ports/suites") return "suite"
-  if (folder === "packages/client" || folder === "packages/process") {
+  if (["packages/client", "packages/process", "packages/simulation"].includes(folder)) {
     return folder.slice("packages/".length)
   }
   const [top = "", second = ""] = folder.split("/")

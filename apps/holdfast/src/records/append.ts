@@ -62,8 +62,9 @@ export const appendToJetStream = Effect.fnUntraced(function* (options: {
       }))
       yield* publisher.publish(outgoing).pipe(
         Effect.retry({
-          schedule: Schedule.exponential("100 millis"),
-          times: 5,
+          // A stream that loses its leader is away for five to seven seconds.
+          schedule: Schedule.spaced("500 millis"),
+          times: 40,
           while: ({ code }) => code === "unavailable"
         })
       )
