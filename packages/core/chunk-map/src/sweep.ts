@@ -59,9 +59,12 @@ export const sweepChunks = (draft: Draft): void => {
   }
 }
 
+/** Whether there is nothing to do for any chunk with this set and goal. */
 const isAsItShouldBe = (draft: Draft, set: number, goal: number): boolean => {
-  const members = draft.sets.members(set).length
-  return members === goal && countSlots(draft.sets, draft.slots, set, COUNTED) === goal
+  const { sets, slots } = draft
+  const members = sets.members(set).length
+  if (members === 0) return true
+  return members === goal && countSlots(sets, slots, set, COUNTED) === goal
 }
 
 const attend = (draft: Draft, cursor: Cursor): void => {

@@ -68,6 +68,18 @@ export const makeWorld = Effect.fnUntraced(function* (
   return { network, disk, start, client }
 })
 
+const callers = new WeakMap<object, unknown>()
+
+/** The caller of an operation; its codecs are built once. */
+const callerOf = <Request, Response>(operation: Operation<Request, Response>) => {
+  type Caller = ReturnType<typeof makeCaller<Request, Response>>
+  const known = callers.get(operation)
+  if (known !== undefined) return known as Caller
+  const caller = makeCaller(operation)
+  callers.set(operation, caller)
+  return caller
+}
+
 /** Calls an operation of the metadata service. */
 export const ask = <Request, Response>(
   operation: Operation<Request, Response>,
@@ -77,7 +89,7 @@ export const ask = <Request, Response>(
   Effect.gen(function* () {
     const requestId = options.requestId ?? (yield* makeRequestId)
     const { attachment } = options
-    const { response } = yield* makeCaller(operation)({
+    const { response } = yield* callerOf(operation)({
       cluster: clusterId,
       request,
       deadline: "5 seconds",
