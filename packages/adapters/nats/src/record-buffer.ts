@@ -64,7 +64,9 @@ export const makeRecordBuffer = (): RecordBuffer => {
   const takeGaps = (): ReadonlyArray<Gap> => {
     const next = records[head]
     const due = next === undefined ? gaps : gaps.filter((gap) => gap.from < next.position)
-    if (due.length > 0) gaps = gaps.slice(due.length)
+    // What was handed out must not change when a later gap is pushed.
+    if (due.length === 0) return []
+    gaps = gaps.slice(due.length)
     return due
   }
 

@@ -86,6 +86,24 @@ const describeRemoval = <Storage extends SourceStorage>(
         assert.deepStrictEqual(rest.gaps, [{ from: gone, to: gone }])
       })
   )
+
+  it.live("2: a gap at the end of what there is, is told once", () =>
+    Effect.gen(function* () {
+      const storage = yield* contract.storage
+      yield* contract.put(storage, numbered(0, 3))
+      const all = (yield* Effect.scoped(readAll(storage, Option.none(), 3))).records
+      const gone = all[2]?.position ?? 0n
+      yield* remove(storage, gone)
+      const reader = yield* openShard(storage, Option.none())
+      const first = yield* readUntil(reader, 2)
+      const bounds = { maxRecords: 5, maxBytes: 65_536, wait: "200 millis" } as const
+      const quiet = yield* Effect.forEach([1, 2], () => reader.next(bounds))
+      yield* contract.put(storage, numbered(3, 1))
+      const second = yield* readUntil(reader, 1)
+      const gaps = [...first.gaps, ...quiet.flatMap((batch) => batch.gaps), ...second.gaps]
+      assert.deepStrictEqual(gaps, [{ from: gone, to: gone }])
+    })
+  )
 }
 
 const describeEnd = <Storage extends SourceStorage>(
