@@ -142,18 +142,17 @@ export const makeArchiveReader = (parts: {
     bounds: Bounds
   ): Effect.fn.Return<ReadonlyMap<string, ReadonlyArray<SegmentEntry>>, CatalogueError> {
     const distinct = new Map<string, SegmentEntry>()
-    for (const over of walks) {
-      for (const one of yield* catalogue.classesOf(over)) {
-        yield* Stream.runForEach(
-          catalogue.classSegments(over, { ...bounds, class: one }),
-          (segment) =>
-            Effect.sync(() => {
-              // The values of tags are not needed any more, and they are the most of it.
-              distinct.set(`${segment.first}/${segment.shard}`, { ...segment, tags: [] })
-            })
-        )
-      }
-    }
+    const collect = (segment: SegmentEntry) =>
+      Effect.sync(() => {
+        // The values of tags are not needed any more, and they are the most of it.
+        const { chunkId, fileId } = segment.chunk
+        distinct.set(`${fileId}/${chunkId}`, { ...segment, tags: [] })
+      })
+    yield* Effect.forEach(
+      walks,
+      (over) => Stream.runForEach(catalogue.intervalSegments(over, bounds), collect),
+      { concurrency: 4, discard: true }
+    )
     const sorted = Array.from(distinct.values()).toSorted(byFirst)
     return Map.groupBy(sorted, ({ shard }) => shard)
   })

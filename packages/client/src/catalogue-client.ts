@@ -19,6 +19,7 @@ import { Context, Effect, Layer, Option, Schema, Stream } from "effect"
 import { CallFailed, type CatalogueError } from "./errors.ts"
 import { type FoundRecord, PeerClient, type WriteConcern } from "./peer-client.ts"
 import { cataloguePlatform } from "./platform.ts"
+import { ClientConfig } from "./settings.ts"
 
 /** An entry as a walk finds it. */
 export interface FoundEntry {
@@ -46,8 +47,18 @@ const malformed = (message: string) =>
     message: `The catalogue answered something else than its schema says: ${message}`
   })
 
+const overlaps = (over: IntervalWalk, segment: SegmentEntry, bounds: Bounds): boolean => {
+  const [low, high] =
+    over.measure === "time" ? [segment.timeMin, segment.timeMax] : [segment.first, segment.last]
+  return (
+    (bounds.from === undefined || high >= bounds.from) &&
+    (bounds.to === undefined || low <= bounds.to)
+  )
+}
+
 const makeCatalogueClient = Effect.gen(function* () {
   const peers = yield* PeerClient
+  const settings = yield* ClientConfig
   const tags = makeTagIndex(cataloguePlatform)
 
   const decodeFound = (record: FoundRecord): Effect.Effect<FoundEntry, CallFailed> =>
@@ -95,7 +106,7 @@ const makeCatalogueClient = Effect.gen(function* () {
     peers.walk(rangeOf(range, false))
 
   const first = (range: TagRange): Effect.Effect<Option.Option<FoundEntry>, CatalogueError> =>
-    Effect.flatMap(peers.first(rangeOf(range, true), 1), ([record]) =>
+    Effect.flatMap(peers.firstPage(rangeOf(range, true), 1), ({ records: [record] }) =>
       record === undefined
         ? Effect.succeed(Option.none())
         : Effect.map(decodeFound(record), Option.some)
@@ -107,7 +118,8 @@ const makeCatalogueClient = Effect.gen(function* () {
   ): Effect.fn.Return<ReadonlyArray<number>, CatalogueError> {
     const classes: Array<number> = []
     for (let next = 0; ;) {
-      const [record] = yield* peers.first(rangeOf(classesFrom(over, next), false), 1)
+      const { records } = yield* peers.firstPage(rangeOf(classesFrom(over, next), false), 1)
+      const [record] = records
       const read = record === undefined ? undefined : readIntervalTag(over, record.tag)
       if (read === undefined) return classes
       classes.push(read.class)
@@ -119,20 +131,36 @@ const makeCatalogueClient = Effect.gen(function* () {
     entry._tag === "Segment" ? [entry.segment] : []
 
   /** The segments of one class that overlap the bounds, by their lower ends. */
-  const classSegments = (over: IntervalWalk, bounds: Bounds & { readonly class: number }) => {
-    const overlaps = (segment: SegmentEntry): boolean => {
-      const [low, high] =
-        over.measure === "time" ? [segment.timeMin, segment.timeMax] : [segment.first, segment.last]
-      return (
-        (bounds.from === undefined || high >= bounds.from) &&
-        (bounds.to === undefined || low <= bounds.to)
-      )
-    }
-    return walk(overlapping(over, bounds)).pipe(
-      Stream.map((found) => segmentOf(found).filter(overlaps)),
+  const classSegments = (over: IntervalWalk, bounds: Bounds & { readonly class: number }) =>
+    walk(overlapping(over, bounds)).pipe(
+      Stream.map((found) => segmentOf(found).filter((one) => overlaps(over, one, bounds))),
       Stream.flattenIterable
     )
-  }
+
+  /**
+   * All segments of a walk that overlap the bounds, in no order. What fits one page costs one
+   * request; more is walked class by class.
+   */
+  const intervalSegments = (
+    over: IntervalWalk,
+    bounds: Bounds
+  ): Stream.Stream<SegmentEntry, CatalogueError> =>
+    Stream.unwrap(
+      Effect.gen(function* () {
+        const range = rangeOf(classesFrom(over, 0), true)
+        const page = yield* peers.firstPage(range, settings.pageSize)
+        if (Option.isSome(page.next)) {
+          const classes = yield* classesOf(over)
+          return Stream.flatMap(Stream.fromIterable(classes), (one) =>
+            classSegments(over, { ...bounds, class: one })
+          )
+        }
+        const found = yield* Effect.forEach(page.records, decodeFound)
+        return Stream.fromIterable(
+          found.flatMap(segmentOf).filter((one) => overlaps(over, one, bounds))
+        )
+      })
+    )
 
   /** An archive's shards that have a segment, in the order of their index. */
   const shards = (archive: string): Stream.Stream<string, CatalogueError> =>
@@ -157,6 +185,7 @@ const makeCatalogueClient = Effect.gen(function* () {
     walkTags,
     classesOf,
     classSegments,
+    intervalSegments,
     shards,
     segmentKey: (segment: SegmentIdentity) => segmentKey(segment, cataloguePlatform),
     archiveKey: (name: string) => archiveKey(name, cataloguePlatform)

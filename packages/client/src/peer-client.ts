@@ -107,9 +107,8 @@ const makePeerClient = Effect.gen(function* () {
       Effect.map(readCall({ ...address, hops: [] }), ({ state }) => state),
     /** One page, which may be partial. */
     page,
-    /** The first records of a walk, complete or a typed failure. */
-    first: (range: IndexRange, limit: number) =>
-      Effect.map(completePage(range, Option.none(), limit), ({ records }) => records),
+    /** The first page of a walk, complete or a typed failure. */
+    firstPage: (range: IndexRange, limit: number) => completePage(range, Option.none(), limit),
     /** A whole walk in order; fails where key ranges are missing for longer than a moment. */
     walk: (range: IndexRange): Stream.Stream<FoundRecord, CallFailed | CatalogueIncomplete> =>
       Stream.paginate(Option.none<IndexCursor>(), (after) =>

@@ -15,8 +15,12 @@ export const crc32 = (bytes: Uint8Array): number => nodeCrc32(bytes)
 
 const zstd = (level: number): SegmentCodec => ({
   name: "zstd",
+  // The size that the frame then names lets the decompressor do without a window of its own.
   compress: (raw) =>
-    zstdCompressSync(raw, { params: { [constants.ZSTD_c_compressionLevel]: level } }),
+    zstdCompressSync(raw, {
+      pledgedSrcSize: raw.length,
+      params: { [constants.ZSTD_c_compressionLevel]: level }
+    }),
   // One buffer for all of the output: pieces of the default size cost five times as much.
   decompress: (stored, rawLength) =>
     zstdDecompressSync(stored, {
