@@ -70,6 +70,8 @@ export interface SealedSegment {
 const appended: Result.Result<void, AppendRefused> = Result.succeed(undefined)
 const noTags: ReadonlyArray<RecordTag> = []
 const partMax = 4_294_967_295
+/** A footer below this is not compressed: it would cost more time than it saves room. */
+const footerBytesPlain = 1_024
 
 const assertThat = (condition: boolean, message: string): void => {
   if (!condition) throw new Error(`segment builder: ${message}`)
@@ -177,7 +179,7 @@ export class SegmentBuilder {
     const raw = encodeFooter(footer)
     const digest = hash.digest([header, ...this.#stored, raw.view()])
     raw.sized(digest)
-    const packed = codec.compress(raw.view())
+    const packed = raw.length < footerBytesPlain ? raw.view() : codec.compress(raw.view())
     const footerIsCompressed = packed.length < raw.length
     const stored = footerIsCompressed ? packed : raw.view()
     const trailer = encodeTrailer(

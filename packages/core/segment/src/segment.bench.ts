@@ -10,7 +10,7 @@ import { decodeSegment, noCompression, SegmentBuilder, type SegmentRecord } from
 
 const zstd = {
   name: "zstd",
-  compress: (raw: Uint8Array) => zstdCompressSync(raw),
+  compress: (raw: Uint8Array) => zstdCompressSync(raw, { pledgedSrcSize: raw.length }),
   decompress: (stored: Uint8Array, rawLength: number) =>
     zstdDecompressSync(stored, { maxOutputLength: rawLength, chunkSize: rawLength + 64 })
 }
