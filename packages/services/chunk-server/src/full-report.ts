@@ -120,6 +120,7 @@ const runReport = Effect.fnUntraced(function* (reporter: Reporter, report: Repor
     Stream.runForEach((copies) => sendPart(reporter, report, copies, false))
   )
   yield* sendPart(reporter, report, [], true)
+  device.usedLease = report.lease
   yield* tellArrivals(reporter, device)
   yield* Effect.logInfo(
     `device ${device.deviceId} reported ${device.ledger.digest().count} copies` +
@@ -127,14 +128,14 @@ const runReport = Effect.fnUntraced(function* (reporter: Reporter, report: Repor
   )
 })
 
-/** Reports a device under a lease, unless it is reporting already. */
+/** Reports a device under a lease, unless it does so already or did so before. */
 export const reportDevice = (
   reporter: Reporter,
   device: ServedDevice,
   lease: string
 ): Effect.Effect<void, never, Messaging> =>
   Effect.suspend(() => {
-    if (device.isReporting) return Effect.void
+    if (device.isReporting || device.usedLease === lease) return Effect.void
     device.isReporting = true
     return Effect.flatMap(makeRequestId, (reportId) =>
       runReport(reporter, { device, lease, reportId, part: 0, damaged: 0 })

@@ -23,6 +23,8 @@ export interface ServedDevice {
   refusal: string | undefined
   /** Set while a full report is under way. */
   isReporting: boolean
+  /** The lease of the last complete report: a reply that crossed its end may name it once more. */
+  usedLease: string | undefined
 }
 
 /** The most bad copies remembered one by one; more of them may be told again. */
@@ -42,7 +44,8 @@ export const servedDevice = (
   writing: new Set(),
   knownBad: new Set(),
   refusal: undefined,
-  isReporting: false
+  isReporting: false,
+  usedLease: undefined
 })
 
 /** Notes that a copy is bad; false when that was known. */

@@ -36,7 +36,11 @@ const failing = (double: MetadataDouble) =>
     ? Effect.void
     : Effect.fail(new ServiceError({ code: double.failure, message: "as the test wants it" }))
 
-const answerHeartbeat = (double: MetadataDouble, known: ReadonlyMap<string, number>) =>
+const answerHeartbeat = (
+  double: MetadataDouble,
+  known: ReadonlyMap<string, number>,
+  leases: () => number
+) =>
   Effect.fnUntraced(function* (request: HeartbeatRequest) {
     yield* failing(double)
     double.heartbeats.push(request)
@@ -49,7 +53,7 @@ const answerHeartbeat = (double: MetadataDouble, known: ReadonlyMap<string, numb
         ),
         reportsWanted: wanted.map(({ deviceId }) => ({
           deviceId,
-          lease: `lease of ${deviceId}`,
+          lease: `lease ${leases()} of ${deviceId}`,
           leaseMs: 10_000
         })),
         refused: request.devices.flatMap(({ deviceId }) => {
@@ -66,6 +70,7 @@ export const startMetadata = Effect.fnUntraced(function* (clusterId: string) {
   const known = new Map<string, number>()
   const arriving = new Map<string, Array<ReportedCopy>>()
   let parts = 0
+  let leases = 0
   const double: MetadataDouble = {
     heartbeats: [],
     reports: new Map(),
@@ -75,6 +80,7 @@ export const startMetadata = Effect.fnUntraced(function* (clusterId: string) {
     failure: undefined,
     isConfirming: true,
     forget: (deviceId) => {
+      leases += 1
       known.delete(deviceId)
       double.reports.delete(deviceId)
     }
@@ -82,7 +88,7 @@ export const startMetadata = Effect.fnUntraced(function* (clusterId: string) {
   const bounds = { cluster: clusterId, concurrency: 4, backlog: 100 }
   yield* serveOperation(MetadataChunkServerOperations.heartbeat, {
     ...bounds,
-    handler: answerHeartbeat(double, known)
+    handler: answerHeartbeat(double, known, () => leases)
   })
   yield* serveOperation(MetadataChunkServerOperations.online, {
     ...bounds,
