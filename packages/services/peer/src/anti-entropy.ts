@@ -4,8 +4,10 @@
  *     sums of shared ranges ──▶ those that differ ──▶ halve (16 parts) ──▶ lists of few partitions
  *                                                                  └─▶ fetch, merge, send back
  *
- * 1. After a round this peer holds all that the other held when it was compared.
- * 2. A round costs one message when nothing differs.
+ * 1. After a thorough round this peer holds all that the other held when it was compared.
+ * 2. A passing round leaves alone what was changed a moment ago, as that is on its way anyway, and
+ *    ends early where it finds nothing else.
+ * 3. A round costs one message when nothing differs.
  */
 import type { KeyRange, PeerId } from "@holdfast/keyspace"
 import { keysOwnedBy, KeySet, PartitionKey } from "@holdfast/keyspace"
@@ -17,7 +19,7 @@ import {
   PeerReplicationOperations,
   ServiceError
 } from "@holdfast/wire"
-import { Effect, Option, Result } from "effect"
+import { Effect, Option, Random, Result } from "effect"
 import { splitRange, sumText } from "./digest-buckets.ts"
 import type { Inventory } from "./inventory.ts"
 import { monotonicMillis } from "./monotonic.ts"
@@ -33,7 +35,7 @@ export interface AntiEntropyContext extends SenderContext {
 
 const PARTS = 16
 const RANGES_MAX = 64
-const LIST_MAX = 512
+const LIST_MAX = 128
 const ANSWER_LIST_MAX = 4_096
 
 const callCompare = makeCaller(PeerReplicationOperations.compare)
@@ -105,29 +107,44 @@ const pull = Effect.fnUntraced(function* (
   }
 })
 
-/** Deals with a range that the other has listed. */
+/** A comparison with one peer. */
+interface Round {
+  readonly peer: PeerId
+  readonly application: string
+  readonly isThorough: boolean
+}
+
+/** Deals with a range that the other has listed; says how much of it was busy. */
 const mendRange = Effect.fnUntraced(function* (
   context: AntiEntropyContext,
-  peer: PeerId,
-  application: string,
+  round: Round,
   range: KeyRange,
   theirs: ReadonlyArray<{ readonly key: string; readonly digest: string }>
 ) {
+  const { application, isThorough, peer } = round
   const { engine, inventory, settings } = context
   const busySince = (yield* monotonicMillis) - settings.times.resendMillis
   const mine = new Map<string, string>()
   for (const { digest, key } of yield* inventory.list(application, range)) mine.set(key, digest)
   const wanted: Array<PartitionKey> = []
-  for (const { digest, key } of theirs) {
-    if (mine.get(key) !== digest) wanted.push(PartitionKey.make(key))
+  let busy = 0
+  const isBusy = (key: PartitionKey): boolean => {
+    const resident = isThorough ? undefined : engine.table.find({ application, key })
+    if (resident === undefined || resident.usedAt < busySince) return false
+    busy += 1
+    return true
+  }
+  for (const { digest, key: text } of theirs) {
+    const key = PartitionKey.make(text)
+    if (mine.get(key) !== digest && !isBusy(key)) wanted.push(key)
     mine.delete(key)
   }
-  for (const key of mine.keys()) {
-    const address = { application, key: PartitionKey.make(key) }
-    const resident = engine.table.find(address)
-    if (resident === undefined || resident.usedAt < busySince) context.offer(peer, address)
+  for (const text of mine.keys()) {
+    const key = PartitionKey.make(text)
+    if (!isBusy(key)) context.offer(peer, { application, key })
   }
   yield* pull(context, peer, application, wanted)
+  return busy
 })
 
 const digestOf = (context: AntiEntropyContext, application: string, range: KeyRange) =>
@@ -142,17 +159,24 @@ const asRange = ([from, to]: readonly [string, string]): KeyRange => [
   PartitionKey.make(to)
 ]
 
+/** Busy partitions after which a passing round ends. */
+const BUSY_MAX = 64
+
+/** The ranges in another order, so that passing rounds end at another place each time. */
+const rotated = Effect.fnUntraced(function* (ranges: ReadonlyArray<KeyRange>) {
+  const start = yield* Random.nextIntBetween(0, Math.max(1, ranges.length))
+  return [...ranges.slice(start), ...ranges.slice(0, start)]
+})
+
 /** Compares and mends one application with one peer. */
-const syncApplication = Effect.fnUntraced(function* (
-  context: AntiEntropyContext,
-  peer: PeerId,
-  application: string
-) {
+const syncApplication = Effect.fnUntraced(function* (context: AntiEntropyContext, round: Round) {
+  const { application, isThorough, peer } = round
   const { settings, view } = context
   const own = keysOwnedBy(settings.distribution, view.self.peer)
   const shared = KeySet.intersection(own, keysOwnedBy(settings.distribution, peer))
   let waiting: ReadonlyArray<KeyRange> = shared
-  while (waiting.length > 0) {
+  let busy = 0
+  while (waiting.length > 0 && (isThorough || busy <= BUSY_MAX)) {
     const asked = waiting.slice(0, RANGES_MAX)
     const ranges = yield* Effect.forEach(asked, (range) => digestOf(context, application, range))
     const { response } = yield* callCompare({
@@ -162,17 +186,17 @@ const syncApplication = Effect.fnUntraced(function* (
     const smaller: Array<KeyRange> = []
     for (const { partitions, range } of response.differing) {
       if (partitions === undefined) smaller.push(...splitRange(asRange(range), PARTS))
-      else yield* mendRange(context, peer, application, asRange(range), partitions)
+      else busy += yield* mendRange(context, round, asRange(range), partitions)
     }
-    waiting = [...waiting.slice(RANGES_MAX), ...smaller]
+    waiting = [...waiting.slice(RANGES_MAX), ...(yield* rotated(smaller))]
   }
 })
 
 /** One round with one peer, over all applications. */
-export const syncWith = (context: AntiEntropyContext, peer: PeerId) =>
+export const syncWith = (context: AntiEntropyContext, peer: PeerId, isThorough: boolean) =>
   Effect.forEach(
     context.applications.keys(),
-    (application) => syncApplication(context, peer, application),
+    (application) => syncApplication(context, { application, isThorough, peer }),
     { discard: true }
   )
 

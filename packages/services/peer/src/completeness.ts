@@ -28,6 +28,11 @@ export class Completeness {
     this.#everSynced.add(peer)
   }
 
+  /** Whether the two have compared themselves since the other was last heard anew. */
+  isSynced(peer: PeerId): boolean {
+    return this.#synced.has(peer)
+  }
+
   /** A peer is heard again after a silence. */
   noteReturned(peer: PeerId): void {
     this.#synced.delete(peer)

@@ -10,11 +10,12 @@
  */
 import { PartitionStore } from "@holdfast/storage"
 import type { ServiceError } from "@holdfast/wire"
-import { Cause, Clock, Deferred, Effect, Exit, Option, Queue, Result } from "effect"
+import { Cause, Clock, Deferred, Effect, Exit, Option, Result } from "effect"
 import type { Address } from "./address.ts"
 import { addressText } from "./address.ts"
 import type { Job, JobBody } from "./job.ts"
 import { makeJob } from "./job.ts"
+import { makeJobQueue } from "./job-queue.ts"
 import type { Resident } from "./partition-table.ts"
 import { PartitionTable, wakeWaiters } from "./partition-table.ts"
 import { jobFailed, overloaded, storageRefusal } from "./refusals.ts"
@@ -37,8 +38,8 @@ export interface Engine {
   readonly backlog: () => number
   /** Runs the loop until it is interrupted. */
   readonly loop: Effect.Effect<never>
-  /** Saves what was left for later. */
-  readonly flush: Effect.Effect<void>
+  /** Saves what was left for later, at least so many milliseconds ago. */
+  readonly flush: (leftMillis: number) => Effect.Effect<void>
 }
 
 interface EngineOptions {
@@ -62,8 +63,8 @@ const stepResident = (resident: Resident, jobs: ReadonlyArray<Job>, now: number)
     settles.push(settle)
     mustSave ||= isSaved
     if (replica === resident.current) continue
+    if (resident.current === resident.saved) resident.unsavedSince = now
     resident.current = replica
-    resident.isDamaged = false
   }
   return { resident, settles, mustSave }
 }
@@ -123,6 +124,7 @@ const makeSaver = Effect.fnUntraced(function* (onSaved: SavedListener) {
       } else {
         const before = resident.saved
         resident.saved = resident.current
+        resident.isDamaged &&= resident.saved === null
         onSaved(resident, before)
       }
     }
@@ -150,9 +152,9 @@ export const makeEngine = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const now = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
   const table = new PartitionTable()
-  const queue = yield* Queue.dropping<Job>(jobsMax)
+  const queue = yield* makeJobQueue(jobsMax)
   const load = yield* makeLoader(options, table, now)
-  const save = yield* makeSaver(options.onSaved)
+  const saveAll = yield* makeSaver(options.onSaved)
   let running = 0
 
   const stepGroup = Effect.fnUntraced(function* (jobs: ReadonlyArray<Job>) {
@@ -168,23 +170,32 @@ export const makeEngine = Effect.fnUntraced(function* (
     running = jobs.length
     const stepped: Array<Stepped> = []
     for (const group of groupByAddress(jobs)) stepped.push(...(yield* stepGroup(group)))
-    const changed = stepped.filter(
-      ({ mustSave, resident }) => mustSave && resident.current !== resident.saved
+    const isChanged = ({ mustSave, resident }: Stepped): boolean =>
+      mustSave && resident.current !== resident.saved
+    const changed = stepped.filter(isChanged)
+    // What promises nothing is answered before the commit, which may take its time.
+    settleAll(
+      stepped.filter((each) => !isChanged(each)),
+      new Map()
     )
-    const failures = yield* save(changed.map(({ resident }) => resident))
-    settleAll(stepped, failures)
+    for (const { resident } of changed) wakeWaiters(resident)
+    if (changed.length > 0) {
+      yield* Effect.yieldNow
+      const failures = yield* saveAll(changed.map(({ resident }) => resident))
+      settleAll(changed, failures)
+    }
     running = 0
   })
 
   const enqueue = <A>(address: Address, body: JobBody<A>, isRepair: boolean) => {
     const answer = Deferred.makeUnsafe<A, ServiceError>()
     const job = makeJob({ address, answer, body, isRepair })
-    return Queue.offerUnsafe(queue, job)
+    return queue.offer(job)
       ? Deferred.await(answer)
       : Effect.fail(overloaded(`${jobsMax} jobs are waiting`))
   }
 
-  const runOne = Effect.flatMap(Queue.takeBetween(queue, 1, batchJobsMax), (jobs) =>
+  const runOne = Effect.flatMap(queue.take(batchJobsMax), (jobs) =>
     Effect.catchCause(runBatch(jobs), (cause) => {
       for (const job of jobs) job.fail(jobFailed(Cause.squash(cause)))
       return Cause.hasInterrupts(cause)
@@ -193,25 +204,21 @@ export const makeEngine = Effect.fnUntraced(function* (
     })
   )
 
-  const flush = Effect.suspend(() => {
-    const saves = table
-      .unsaved()
-      .map(({ address }) =>
-        enqueue(
-          address,
-          (replica) => Result.succeed({ replica, value: undefined, isSaved: true }),
-          false
-        )
-      )
-    return Effect.ignore(Effect.forEach(saves, (save) => save, { discard: true }))
-  })
+  const save: JobBody<void> = (replica) =>
+    Result.succeed({ replica, value: undefined, isSaved: true })
+  const flush = (leftMillis: number) =>
+    Effect.suspend(() => {
+      const unsaved = table.unsaved(now() - leftMillis)
+      const saves = unsaved.map(({ address }) => enqueue(address, save, false))
+      return Effect.ignore(Effect.forEach(saves, (each) => each, { discard: true }))
+    })
 
   return {
     submit: (address, body) => Effect.suspend(() => enqueue(address, body, false)),
     enqueue: (address, body) => enqueue(address, body, false),
     repair: (address, body) => Effect.suspend(() => enqueue(address, body, true)),
     table,
-    backlog: () => running + Queue.sizeUnsafe(queue),
+    backlog: () => running + queue.size(),
     loop: Effect.forever(runOne),
     flush
   }

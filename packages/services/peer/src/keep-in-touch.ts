@@ -43,8 +43,9 @@ const listenForHello = Effect.fnUntraced(function* (parts: PeerParts, subject: s
 /** Compares with one peer; when it succeeds, that peer is caught up with. */
 const compareWith = Effect.fnUntraced(function* (parts: PeerParts, peer: PeerId) {
   if (parts.view.isFenced) return
-  yield* syncWith(parts, peer)
-  parts.completeness.noteSynced(peer)
+  const isThorough = !parts.completeness.isSynced(peer)
+  yield* syncWith(parts, peer, isThorough)
+  if (isThorough) parts.completeness.noteSynced(peer)
 })
 
 const randomOther = Effect.fnUntraced(function* (others: ReadonlyArray<PeerId>) {
@@ -98,6 +99,6 @@ export const keepInTouch = Effect.fnUntraced(function* (parts: PeerParts, return
     })
   )
   yield* every(gossipMillis, mendDamaged(parts))
-  yield* every(flushMillis, engine.flush)
+  yield* every(flushMillis, engine.flush(flushMillis))
   yield* every(Math.max(10, Math.floor(idleMillis / 4)), tidy(parts))
 })

@@ -30,6 +30,8 @@ export interface Resident {
   isDamaged: boolean
   /** A write of this peer is not passed on yet. */
   isWriter: boolean
+  /** Since when the current state is not the saved one, monotonic milliseconds. */
+  unsavedSince: number
   /** When it was last used, monotonic milliseconds. */
   usedAt: number
   readonly waiters: Set<HoldersWaiter>
@@ -62,6 +64,7 @@ export class PartitionTable {
       saved: stored.replica,
       isDamaged: stored.isDamaged,
       isWriter: false,
+      unsavedSince: now,
       usedAt: now,
       waiters: new Set(),
       told: new Map()
@@ -83,9 +86,11 @@ export class PartitionTable {
     }
   }
 
-  /** Those whose current state is not saved. */
-  unsaved(): ReadonlyArray<Resident> {
-    return [...this.#residents.values()].filter(({ current, saved }) => current !== saved)
+  /** Those whose current state is not saved, and was not since `before`. */
+  unsaved(before: number): ReadonlyArray<Resident> {
+    return [...this.#residents.values()].filter(
+      ({ current, saved, unsavedSince }) => current !== saved && unsavedSince <= before
+    )
   }
 
   values(): Iterable<Resident> {

@@ -130,7 +130,9 @@ export const startPeer = Effect.fn("Peer.start")(function* (
   const { parts, propagation, returned } = yield* assemble(settings)
   const { engine } = parts
   yield* Effect.forkScoped(engine.loop)
-  yield* Effect.addFinalizer(() => Effect.timeoutOption(engine.flush, settings.times.drainMillis))
+  yield* Effect.addFinalizer(() =>
+    Effect.timeoutOption(engine.flush(0), settings.times.drainMillis)
+  )
   yield* Effect.forkScoped(propagation.loop)
   for (const outbox of propagation.outboxes.values()) {
     for (let sender = 0; sender < settings.limits.sendersPerPeer; sender += 1) {

@@ -87,11 +87,6 @@ export interface HostedApplication {
   readonly decode: (stored: Uint8Array) => Result.Result<Replica, UndecodableState>
 }
 
-const remember = <A>(make: () => A): (() => A) => {
-  let made: { readonly value: A } | undefined
-  return () => (made ??= { value: make() }).value
-}
-
 /** Events or outputs of one request, as JSON of the application's schemas. */
 type JsonList = ReadonlyArray<unknown>
 
@@ -149,73 +144,134 @@ const batched = <E, O, S>(application: Application<E, O, S>) => {
   return { fold, codec, checked }
 }
 
-/** Prepares an application for a peer; its codecs are compiled here, once. */
-export const hostApplication = <E, O, S>(application: Application<E, O, S>): HostedApplication => {
-  type State = PowerState<JsonList, JsonList, S>
-  const { checked, codec, fold } = batched(application)
-  const states = new WeakMap<Replica, State>()
-  const stateOf = (replica: Replica): State => {
-    const state = states.get(replica)
-    if (state === undefined) throw new Error("a replica of another application")
-    return state
+/** What the replicas of one application share. */
+interface Kind<S> {
+  readonly application: { readonly index: (state: S) => ReadonlyArray<Uint8Array> }
+  readonly fold: Power.Fold<JsonList, JsonList, S>
+  readonly codec: Power.StateCodec<JsonList, JsonList, S>
+  readonly checked: (encoded: unknown) => JsonList
+}
+
+/** A version of a replica; what is asked of it twice is worked out once. */
+class TypedReplica<S> implements Replica {
+  readonly #kind: Kind<S>
+  readonly #state: PowerState<JsonList, JsonList, S>
+  #digest: string | undefined
+  #bytes: Uint8Array | undefined
+  #tags: ReadonlyArray<Uint8Array> | undefined
+  #participants: ReadonlyArray<Participant> | undefined
+
+  constructor(kind: Kind<S>, state: PowerState<JsonList, JsonList, S>, stored?: Uint8Array) {
+    this.#kind = kind
+    this.#state = state
+    this.#bytes = stored
   }
 
-  const apply = (replica: Replica, state: State, command: ApplyCommand) => {
+  #next(state: PowerState<JsonList, JsonList, S>): Replica {
+    return state === this.#state ? this : new TypedReplica(this.#kind, state)
+  }
+
+  /** The state of a replica of the same application; of another one it is a programming error. */
+  #stateOf(replica: Replica): PowerState<JsonList, JsonList, S> {
+    if (#kind in replica && replica.#kind === this.#kind) return replica.#state
+    throw new Error("a replica of another application")
+  }
+
+  apply(command: ApplyCommand) {
+    const { issuer, pendingMax, request } = command
+    const { checked, fold } = this.#kind
     const events = Result.try({
       try: () => checked(command.events),
       catch: (cause) => new InvalidEvent({ message: String(cause) })
     })
     if (Result.isFailure(events)) return Result.fail(events.failure)
-    const { issuer, pendingMax, request } = command
-    const reply = Power.event(fold, state, { issuer, event: events.success, request, pendingMax })
-    return Result.map(reply, ({ id, output, state: next }) => ({
-      replica: next === state ? replica : replicaOf(next),
+    const event = events.success
+    const reply = Power.event(fold, this.#state, { issuer, event, request, pendingMax })
+    return Result.map(reply, ({ id, output, state }) => ({
+      replica: this.#next(state),
       outputs: output,
       id
     }))
   }
 
-  const replicaOf = (state: State, stored?: Uint8Array): Replica => {
-    const same = (next: State): Replica => (next === state ? replica : replicaOf(next))
-    const digest = remember(() => Power.stateHash(state))
-    const replica: Replica = {
-      apply: (command) => apply(replica, state, command),
-      merge: (incoming) =>
-        Result.map(Power.merge(fold, state, stateOf(incoming)), (merged) => ({
-          replica: same(merged.state),
-          renegades: merged.renegades.length
-        })),
-      acknowledge: (participant) =>
-        Result.map(Power.acknowledge(fold, state, participant), (reduced) => same(reduced.state)),
-      participate: (options) => Result.map(Power.participate(fold, state, options), same),
-      digest,
-      bytes: remember(() => stored ?? encodeStored(digest(), Power.encodeState(codec, state))),
-      tags: remember(() => application.index(Power.projectedValue(state))),
-      participants: remember(() => Power.projectedParticipants(state)),
-      divergent: () => Power.divergent(state),
-      holders: (id) => Power.holders(state, id),
-      pending: () => Power.pendingCount(state),
-      projected: () => codec.state.encode(Power.projectedValue(state)),
-      infimum: () => codec.state.encode(Power.infimumValue(state)),
-      invariants: () => Power.invariants(fold, state)
-    }
-    states.set(replica, state)
-    return replica
+  merge(incoming: Replica) {
+    const merged = Power.merge(this.#kind.fold, this.#state, this.#stateOf(incoming))
+    return Result.map(merged, ({ renegades, state }) => ({
+      replica: this.#next(state),
+      renegades: renegades.length
+    }))
   }
 
+  acknowledge(participant: Participant) {
+    const reduced = Power.acknowledge(this.#kind.fold, this.#state, participant)
+    return Result.map(reduced, ({ state }) => this.#next(state))
+  }
+
+  participate(options: { readonly issuer: Participant; readonly participant: Participant }) {
+    const joined = Power.participate(this.#kind.fold, this.#state, options)
+    return Result.map(joined, (state) => this.#next(state))
+  }
+
+  digest(): string {
+    return (this.#digest ??= Power.stateHash(this.#state))
+  }
+
+  bytes(): Uint8Array {
+    return (this.#bytes ??= encodeStored(
+      this.digest(),
+      Power.encodeState(this.#kind.codec, this.#state)
+    ))
+  }
+
+  tags(): ReadonlyArray<Uint8Array> {
+    return (this.#tags ??= this.#kind.application.index(Power.projectedValue(this.#state)))
+  }
+
+  participants(): ReadonlyArray<Participant> {
+    return (this.#participants ??= Power.projectedParticipants(this.#state))
+  }
+
+  divergent(): ReadonlyArray<Divergent> {
+    return Power.divergent(this.#state)
+  }
+
+  holders(id: EventId): ReadonlyArray<Participant> {
+    return Power.holders(this.#state, id)
+  }
+
+  pending(): number {
+    return Power.pendingCount(this.#state)
+  }
+
+  projected(): unknown {
+    return this.#kind.codec.state.encode(Power.projectedValue(this.#state))
+  }
+
+  infimum(): unknown {
+    return this.#kind.codec.state.encode(Power.infimumValue(this.#state))
+  }
+
+  invariants(): ReadonlyArray<Violation> {
+    return Power.invariants(this.#kind.fold, this.#state)
+  }
+}
+
+/** Prepares an application for a peer; its codecs are compiled here, once. */
+export const hostApplication = <E, O, S>(application: Application<E, O, S>): HostedApplication => {
+  const kind: Kind<S> = { application, ...batched(application) }
   return {
     name: application.name,
     version: application.version,
-    create: ({ epoch, key, participants }) =>
-      replicaOf(
-        Power.create(fold, {
-          origin: { key: `${application.name}:${key}`, epoch, lineage: 0 },
-          participants
-        })
-      ),
+    create: ({ epoch, key, participants }) => {
+      const origin = { key: `${application.name}:${key}`, epoch, lineage: 0 }
+      return new TypedReplica(kind, Power.create(kind.fold, { origin, participants }))
+    },
     decode: (bytes) =>
       Result.flatMap(decodeStored(bytes), ({ encoded }) =>
-        Result.map(Power.decodeState(fold, codec, encoded), (state) => replicaOf(state, bytes))
+        Result.map(
+          Power.decodeState(kind.fold, kind.codec, encoded),
+          (state): Replica => new TypedReplica(kind, state, bytes)
+        )
       )
   }
 }

@@ -92,10 +92,12 @@ export const hearState =
     const { address, incoming, isAnswered, ownership, sender } = options
     return Result.map(mergeIncoming(local, incoming, address, ownership), (merged): Step<Heard> => {
       const replica = withOwners(merged, address, ownership)
+      // With no entry that is new to acknowledge, nothing is promised that was not saved before.
+      const isNews = replica !== merged || local === null
       const isSame = acknowledged(incoming, ownership.self).digest() === replica.digest()
       resident.told.set(sender, (isAnswered ? replica : incoming).digest())
       const value = { isSame, replica }
-      return isSame ? { replica, value } : { replica, value, isSaved: true }
+      return { replica, value, isSaved: isNews || !isSame }
     })
   }
 
