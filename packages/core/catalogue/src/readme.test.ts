@@ -5,8 +5,8 @@ it("the example of the README runs and prints what it says", async () => {
   const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
   const example = /```ts\n([^]*?)```/.exec(readme)?.[1] ?? ""
   const promised = /prints: (.*)/.exec(example)?.[1]
-  const file = new URL(`./readme-example-${process.pid}.tmp.ts`, import.meta.url)
-  writeFileSync(file, example.replace('"@holdfast/catalogue"', '"./index.ts"'))
+  const file = new URL(`../readme-example-${process.pid}.tmp.ts`, import.meta.url)
+  writeFileSync(file, example.replace('"@holdfast/catalogue"', '"./src/index.ts"'))
   const log = vi.spyOn(console, "log").mockImplementation(() => undefined)
   try {
     await import(file.href)
