@@ -30,7 +30,7 @@ export const eachCount = (
 
 /** A scoped batch of edits of the counters. */
 export class CountsEdit implements Counts {
-  #pages: Array<Int32Array>
+  readonly #pages: Array<Int32Array>
   readonly #owned = new Set<number>()
   #changed = false
 

@@ -43,9 +43,9 @@ export interface Draft extends Maps {
   /** False while the journal takes nothing: what would need it and can wait is left out. */
   readonly canWrite: boolean
   readonly settings: State["settings"]
-  readonly sets: State["sets"]
+  sets: State["sets"]
   readonly chunks: TreeEdit
-  readonly counts: CountsEdit
+  counts: CountsEdit
   readonly slots: SlotsEdit
   readonly figures: FiguresEdit
   readonly scalars: { -readonly [Name in keyof Scalars]: Scalars[Name] }

@@ -14,7 +14,7 @@ import type { Draft } from "./draft.ts"
 import { compareChunks, type ChunkKey, type ChunkVersion } from "./identity.ts"
 import { abandonLease, keepChunkId } from "./lease.ts"
 import { judgeOddAnew } from "./merge.ts"
-import type { FreeResult } from "./model.ts"
+import type { Freed, FreeResult } from "./model.ts"
 import { findRecord, type ChunkRecord } from "./packed-tree.ts"
 import { refuse, type Refusal } from "./refusal.ts"
 import { recall, remember } from "./requests.ts"
@@ -32,13 +32,30 @@ export const free = (
 ): Result.Result<ReadonlyArray<FreeResult>, Refusal> => {
   const known = recall(draft, command.requestId)
   if (known?._tag === "Free") return Result.succeed(known.reply)
-  if (draft.freed.size + command.chunks.length > draft.settings.freedMax) {
+  const { freedMax } = draft.settings
+  if (draft.freed.size + command.chunks.length > freedMax) forgetSome(draft, command.chunks.length)
+  if (draft.freed.size + command.chunks.length > freedMax) {
     const wait = draft.settings.heartbeatMs
     return refuse("overloaded", `${draft.freed.size} freed chunks wait for their devices`, wait)
   }
   const reply = command.chunks.map((chunk) => freeOne(draft, chunk))
   remember(draft, command.requestId, { _tag: "Free", reply })
   return Result.succeed(reply)
+}
+
+/**
+ * Forgets freed chunks of which no known copy is left, although some device has not reported: what it
+ * still holds of them is unknown then, and goes by the quarantine.
+ */
+const forgetSome = (draft: Draft, count: number): void => {
+  for (const [key, freed] of draft.freed.slice(4 * count)) {
+    if (freed.pending === 0) settle(draft, key, freed)
+  }
+}
+
+const settle = (draft: Draft, { fileId, chunkId }: ChunkKey, { version }: Freed): void => {
+  draft.freed.delete({ fileId, chunkId })
+  draft.journal.push({ _tag: "Settled", fileId, chunkId, version })
 }
 
 const freeOne = (draft: Draft, chunk: ChunkVersion): FreeResult => {
@@ -98,10 +115,7 @@ export const settleFreed = (draft: Draft, start: ChunkKey, limit: number): Chunk
   if (draft.freed.size === 0 || !knowledgeIsFull(draft)) return start
   const some = draft.freed.slice(limit, start)
   for (const [key, freed] of some) {
-    if (freed.pending > 0) continue
-    const { fileId, chunkId } = key
-    draft.freed.delete(key)
-    draft.journal.push({ _tag: "Settled", fileId, chunkId, version: freed.version })
+    if (freed.pending === 0) settle(draft, key, freed)
   }
   const last = some.at(-1)
   if (last === undefined || some.length < limit) return { fileId: 0, chunkId: 0 }

@@ -106,6 +106,9 @@ export const heartbeat = (
   if (host !== undefined && beat.incarnation < host.incarnation) {
     return refuse("stale-incarnation", `host ${beat.hostId} was started again since`)
   }
+  if (host === undefined && draft.hosts.size >= draft.settings.devicesMax) {
+    return refuse("overloaded", `${draft.settings.devicesMax} hosts are known, which is the limit`)
+  }
   const late = host?.incarnation === beat.incarnation && beat.sequence <= host.sequence
   const { hostId, incarnation, url } = beat
   const sequence = late ? host.sequence : beat.sequence

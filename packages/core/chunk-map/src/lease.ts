@@ -70,7 +70,10 @@ export const expireLeases = (draft: Draft): void => {
   }
 }
 
-/** Keeps the number of a freed chunk from being used again in its file. */
+/**
+ * Keeps the number of a freed chunk from being used again in its file. At most `freedMax` files are
+ * kept in mind, those created first are forgotten first; a version is never used twice in any case.
+ */
 export const keepChunkId = (draft: Draft, fileId: number, chunkId: number): void => {
   if (chunkId <= lastChunkId(draft.chunks, fileId)) return
   const mark = draft.fileMarks.get(fileId) ?? noMark
@@ -79,4 +82,8 @@ export const keepChunkId = (draft: Draft, fileId: number, chunkId: number): void
     next: Math.max(mark.next, chunkId + 1),
     durable: true
   })
+  if (draft.fileMarks.size <= draft.settings.freedMax) return
+  for (const [oldest, { openLeases }] of draft.fileMarks.slice(1)) {
+    if (openLeases === 0) draft.fileMarks.delete(oldest)
+  }
 }

@@ -5,6 +5,7 @@ import type { Draft } from "./draft.ts"
 import { settleFreed } from "./free.ts"
 import { expireLeases } from "./lease.ts"
 import { judgeSilence } from "./liveness.ts"
+import { repackWhenDue } from "./repack.ts"
 import { planRepair } from "./repair.ts"
 import { judgeSafeMode } from "./safe-mode.ts"
 import { sweepChunks } from "./sweep.ts"
@@ -27,5 +28,6 @@ export const tick = (draft: Draft): void => {
   draft.scalars.freedSweepAt = settleFreed(draft, draft.scalars.freedSweepAt, SETTLED_A_TICK)
   sweepUnknown(draft)
   sweepChunks(draft)
+  repackWhenDue(draft)
   planRepair(draft)
 }

@@ -1,0 +1,31 @@
+import { expect, it } from "vitest"
+import { locate } from "./locate.ts"
+import { repack } from "./repack.ts"
+import { Cluster } from "./testing/cluster.ts"
+
+it("repacked, the same chunks are on the same devices, and the state before stays as it was", () => {
+  const cluster = new Cluster()
+  for (const name of ["a", "b", "c"]) cluster.addServer(`h${name}`, name)
+  cluster.start()
+  const chunks = ["ab", "bc", "ac", "abc"].map((devices) => cluster.write([...devices]))
+  for (let restart = 0; restart < 5; restart++) {
+    cluster.restartServer("ha")
+    cluster.rounds(2)
+  }
+  const holders = () =>
+    chunks.map((chunk) => {
+      const where = cluster.run((draft) => locate(draft, chunk))
+      return where._tag === "Found" ? [...where.holders].sort().join("") : where._tag
+    })
+  const before = cluster.state
+  const found = holders()
+  cluster.run(repack)
+  expect(holders()).toEqual(found)
+  expect(cluster.state.sets.size).toBeLessThan(before.sets.size)
+  cluster.rounds(3)
+  expect(holders()).toEqual(found)
+  const after = cluster.state
+  cluster.state = before
+  expect(holders()).toEqual(found)
+  cluster.state = after
+})
