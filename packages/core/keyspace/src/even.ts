@@ -17,18 +17,14 @@ const DETOURS_A_PEER = 4
 const compareNumbers = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
- * Pieces that a donor may pass to a receiver: first those that the donor has only in this plan, as
- * they move in any case; then those that keep zones apart; then the smallest, so that passing uses
- * up the fragments of earlier plans; then in order.
+ * Pieces that a donor may pass to a receiver: first those that keep zones apart; then the smallest,
+ * so that passing uses up the fragments of earlier plans; then in order.
  */
 const passable = (plan: Plan, donor: PeerId, receiver: PeerId): ReadonlyArray<Piece> => {
-  const wouldMeet = (piece: Piece): boolean => isZoneTaken(plan, piece, receiver, donor)
-  const held = [...(plan.pieces.holdings.get(donor) ?? [])].filter((piece) => {
-    if (piece.owners.includes(receiver)) return false
-    return !plan.isRestoring || (piece.newOwners.includes(donor) && !wouldMeet(piece))
-  })
-  const rank = (piece: Piece): number =>
-    (piece.newOwners.includes(donor) ? 0 : 2) + (wouldMeet(piece) ? 1 : 0)
+  const held = [...(plan.pieces.holdings.get(donor) ?? [])].filter(
+    ({ owners }) => !owners.includes(receiver)
+  )
+  const rank = (piece: Piece): number => (isZoneTaken(plan, piece, receiver, donor) ? 1 : 0)
   return held.sort(
     (a, b) =>
       rank(a) - rank(b) || compareNumbers(sizeOf(a), sizeOf(b)) || compareNumbers(a.from, b.from)

@@ -14,8 +14,6 @@ export interface Piece {
   from: bigint
   to: bigint
   owners: Array<PeerId>
-  /** Those owners that did not hold it before: passing it on from them moves nothing more. */
-  newOwners: Array<PeerId>
 }
 
 /** All pieces, by who holds them. */
@@ -45,8 +43,7 @@ export const piecesOf = (distribution: Distribution, members: ReadonlySet<PeerId
     const piece: Piece = {
       from: keyToBigInt(from),
       to: keyToBigInt(to),
-      owners: owners.filter((owner) => members.has(owner)),
-      newOwners: []
+      owners: owners.filter((owner) => members.has(owner))
     }
     pieces.all.add(piece)
     for (const owner of piece.owners) {
@@ -60,13 +57,7 @@ export const piecesOf = (distribution: Distribution, members: ReadonlySet<PeerId
 /** Cuts a piece to its first `keys` keys; answers the rest, a piece of its own that is owned alike. */
 export const cut = (pieces: Pieces, piece: Piece, keys: bigint): Piece | undefined => {
   if (keys >= sizeOf(piece)) return undefined
-  const { newOwners, owners, to } = piece
-  const rest: Piece = {
-    from: piece.from + keys,
-    to,
-    owners: [...owners],
-    newOwners: [...newOwners]
-  }
+  const rest: Piece = { from: piece.from + keys, to: piece.to, owners: [...piece.owners] }
   piece.to = rest.from - 1n
   pieces.all.add(rest)
   for (const owner of rest.owners) hold(pieces, owner, rest)
@@ -76,7 +67,6 @@ export const cut = (pieces: Pieces, piece: Piece, keys: bigint): Piece | undefin
 /** Gives a piece to a further owner. */
 export const give = (pieces: Pieces, piece: Piece, receiver: PeerId): void => {
   piece.owners.push(receiver)
-  piece.newOwners.push(receiver)
   hold(pieces, receiver, piece)
   addLoad(pieces, receiver, sizeOf(piece))
 }
@@ -91,7 +81,6 @@ export const withdraw = (pieces: Pieces, piece: Piece, owner: PeerId): void => {
 /** Puts a receiver in a donor's place, so that the order of the owners stays. */
 export const pass = (pieces: Pieces, piece: Piece, donor: PeerId, receiver: PeerId): void => {
   piece.owners = piece.owners.map((owner) => (owner === donor ? receiver : owner))
-  piece.newOwners = [...piece.newOwners.filter((owner) => owner !== donor), receiver]
   pieces.holdings.get(donor)?.delete(piece)
   hold(pieces, receiver, piece)
   addLoad(pieces, donor, -sizeOf(piece))

@@ -12,8 +12,6 @@ export interface Plan {
   readonly quotas: ReadonlyMap<PeerId, bigint>
   readonly zones: ReadonlyMap<PeerId, string>
   readonly peers: ReadonlyArray<PeerId>
-  /** Only what moves in any case may be passed on. */
-  isRestoring: boolean
 }
 
 /** How many keys a peer lacks to its quota; negative if it has too many. */

@@ -56,10 +56,11 @@ const dropSurplusCopies = (plan: Plan): void => {
   }
 }
 
+const piecesWithHoles = ({ copies, pieces }: Plan): Array<Piece> =>
+  [...pieces.all].filter(({ owners }) => owners.length < copies)
+
 /** Gives the copies that are missing to who lacks most, cutting pieces where that fills a quota. */
-const fillHoles = (plan: Plan): void => {
-  const open = [...plan.pieces.all].filter(({ owners }) => owners.length < plan.copies)
-  plan.isRestoring = open.length > 0
+const fillHoles = (plan: Plan, open: Array<Piece>): void => {
   for (let piece = open.pop(); piece !== undefined; piece = open.pop()) {
     const receiver = receiverFor(plan, piece)
     if (receiver === undefined) continue
@@ -103,7 +104,6 @@ export const rebalance = (options: {
       const plan: Plan = {
         pieces,
         peers,
-        isRestoring: false,
         copies: Math.min(factor, peers.length),
         quotas: new Map(peers.map((peer, index) => [peer, shares[index] ?? 0n] as const)),
         zones: new Map(
@@ -111,8 +111,9 @@ export const rebalance = (options: {
         )
       }
       dropSurplusCopies(plan)
-      fillHoles(plan)
-      even(plan)
+      const open = piecesWithHoles(plan)
+      if (open.length > 0) fillHoles(plan, open)
+      else even(plan)
       return { version: 1, epoch, factor, segments: mergeSegments(toSegments(pieces)) }
     })
   )
