@@ -4,7 +4,7 @@ import type { PartitionWrite } from "@holdfast/storage"
 import { describePartitionStoreContract } from "@holdfast/suites"
 import { Context, Effect, Layer, Option } from "effect"
 import fc from "fast-check"
-import { damageValue, room, temporaryStorage } from "./testing/harm.ts"
+import { countValues, damageValue, room, temporaryStorage } from "./testing/harm.ts"
 import { filePartitionStore } from "./index.ts"
 import { tagKey, tagRecordOf } from "./partition-keys.ts"
 
@@ -71,6 +71,8 @@ describe("filePartitionStore", () => {
       const page = yield* store.page(everything)
       const shown = page.map(({ key, tag }) => `${Buffer.from(tag)}${key.slice(-1)}`)
       assert.deepStrictEqual(shown, ["a2", "c2", "d1"])
+      // The bytes that were written over are kept for whoever looks into it.
+      assert.strictEqual(yield* countValues({ directory, table: "quarantine" }), 1)
     })
   )
 

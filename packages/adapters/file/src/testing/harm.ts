@@ -40,6 +40,23 @@ interface StoredValue {
   readonly isMeant: (key: Buffer) => boolean
 }
 
+/** How many values a table has. */
+export const countValues = (options: {
+  readonly directory: string
+  readonly table: string
+}): Effect.Effect<number> =>
+  Effect.promise(async () => {
+    const binary = { encoding: "binary", keyEncoding: "binary" } as const
+    const root = open<Buffer, Buffer>({
+      path: options.directory,
+      ...binary,
+      overlappingSync: false
+    })
+    const count = root.openDB<Buffer, Buffer>({ name: options.table, ...binary }).getKeysCount({})
+    await root.close()
+    return count
+  })
+
 const harmValue = (
   { directory, isMeant, table: name }: StoredValue,
   harm: (table: Database<Buffer, Buffer>, key: Buffer) => void
