@@ -26,7 +26,7 @@ describe("allocation", () => {
     expect(succeed(cluster.alloc(fileId, { want: 5, min: 3 })).devices).toHaveLength(3)
   })
 
-  it("metadata-W16: hosts are distinct as long as they last, then devices, never refused for it", () => {
+  it("metadata-W16: hosts are distinct while they last, then devices; never refused", () => {
     const cluster = setUp({}, { h1: ["a", "b", "c"], h2: ["d"] })
     const fileId = cluster.file()
     for (let index = 0; index < 50; index++) {

@@ -4,8 +4,8 @@
  * ```
  *   candidates ─ exclude, room ─▶ eligible ─▶ pick of two on unused hosts ─▶ else on any host
  * ```
- * 1. Devices are always distinct; hosts are distinct as long as unused ones are eligible, after that
- *    a host is used again rather than the allocation refused.
+ * 1. Devices are always distinct; hosts are distinct as long as unused ones are eligible, after
+ *    that a host is used again rather than the allocation refused.
  * 2. Of two random devices the one with the greater share of free room is taken (power of two
  *    choices), so that full devices fill slowly without all writers meeting on the emptiest.
  * 3. Below `min` devices nothing is reserved; between `min` and `want` the rest is left to repair.
@@ -131,7 +131,8 @@ const choose = (draft: Draft, command: Alloc): Result.Result<ReadonlyArray<Devic
   }
   const eligible = allowed.filter((device) => roomOf(draft, device) >= size)
   if (eligible.length < min) {
-    const sentence = `${min} devices are wanted at least, ${eligible.length} have ${size} bytes of room`
+    const room = `${eligible.length} have ${size} bytes of room`
+    const sentence = `${min} devices are wanted at least, ${room}`
     return refuse("no-space", sentence, wait)
   }
   const next = generator(command.random)

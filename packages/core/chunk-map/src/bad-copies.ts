@@ -49,7 +49,7 @@ export const markCorrupt = (draft: Draft, device: Device, copy: ChunkVersion): b
   draft.alarms.push({
     kind: "corrupt-copy",
     subject: device.deviceId,
-    message: `device ${device.deviceId} found its copy of chunk ${copy.fileId}/${copy.chunkId} corrupt`
+    message: `device ${device.deviceId} found its ${copy.fileId}/${copy.chunkId} corrupt`
   })
   return true
 }

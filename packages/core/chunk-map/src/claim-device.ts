@@ -4,7 +4,7 @@
  * | the device is known | this host, this epoch | this host, newer epoch | another host |
  * |---|---|---|---|
  * | and heard lately | taken | reports anew | refused, alarm |
- * | and dead, or not heard since the start | reports anew | reports anew | newer epoch: reports anew |
+ * | dead, or not heard since the start | reports anew | reports anew | newer epoch: reports anew |
  *
  * A device's epoch rises with each opening of it, so of two copies of one directory at most one is
  * served: the other is refused while the first is live, and needs a newer epoch afterwards.
@@ -59,13 +59,15 @@ const refuseClaim = (
   const live = known.liveness === "online" || known.liveness === "stale"
   const elsewhere = known.hostId !== null && known.hostId !== hostId
   if (elsewhere && live) {
-    const message = `device ${deviceId} is live on host ${known.hostId}; host ${hostId} claims it too`
+    const where = `device ${deviceId} is live on host ${known.hostId}`
+    const message = `${where}; host ${hostId} claims it too`
     draft.alarms.push({ kind: "device-claimed-twice", subject: deviceId, message })
     return message
   }
   if (epoch < known.epoch) return `device ${deviceId} was last opened under epoch ${known.epoch}`
   if (elsewhere && epoch === known.epoch) {
-    return `device ${deviceId} was served by host ${known.hostId} under the same epoch; it may be a copy`
+    const before = `device ${deviceId} was served by host ${known.hostId}`
+    return `${before} under the same epoch; it may be a copy`
   }
   return null
 }

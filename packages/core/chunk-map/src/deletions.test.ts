@@ -46,6 +46,24 @@ describe("metadata-T2: the life of a deletion", () => {
     expect(cluster.run((draft) => draft.figures.digest(0)).count).toBe(1)
   })
 
+  it("an acknowledgement of a command that was given up changes nothing", () => {
+    const cluster = setUp()
+    freeChunk(cluster, cluster.write(["a"]))
+    const server = cluster.server("h1")
+    server.holdCommands = true
+    cluster.beat("h1")
+    cluster.now += cluster.settings.deletionTimeoutMs
+    cluster.beat("h1")
+    const [first, second] = server.held
+    expect(second!.commandId).not.toBe(first!.commandId)
+    cluster.carryOut(server, first!)
+    cluster.sign("h1")
+    expect(pending(cluster).deletions).toBe(1)
+    cluster.carryOut(server, second!)
+    cluster.sign("h1")
+    expect(pending(cluster).deletions).toBe(0)
+  })
+
   it("metadata-I10: a copy written anew waits until the deletion of the old one is over", () => {
     const cluster = setUp()
     const chunk = cluster.write(["a", "b"], { goal: 2 })
@@ -113,7 +131,7 @@ describe("metadata-T2: the life of a deletion", () => {
 })
 
 describe("deletions and devices", () => {
-  it("metadata-B15: killed before the unlink, the copy is judged anew and the chunk ends at goal", () => {
+  it("metadata-B15: killed before the unlink, the copy is judged anew, and ends at goal", () => {
     const cluster = setUp()
     const chunk = cluster.write(["a", "b"], { goal: 2 })
     cluster.store("c", chunk)

@@ -24,7 +24,7 @@ const devices = (cluster: Cluster) =>
     .devices.map(({ device, state }) => `${device.deviceId} ${state}`)
 
 describe("hosts and devices", () => {
-  it("metadata-W2: a heartbeat of an unknown device asks for its report and poisons nothing", () => {
+  it("metadata-W2: a heartbeat of an unknown device asks for its report, no more", () => {
     const cluster = new Cluster()
     cluster.addServer("h1", "a")
     const reply = succeed(cluster.sign("h1"))
@@ -46,7 +46,7 @@ describe("hosts and devices", () => {
     })
   })
 
-  it("metadata-W6: offline takes a device's copies out at once and names what is below its goal", () => {
+  it("metadata-W6: offline takes copies out at once and names what is below goal", () => {
     const cluster = setUp()
     const chunk = cluster.write(["a", "b"])
     const outcome = cluster.run((draft) => setMode(draft, { deviceId: "a", desired: "removed" }))
@@ -183,7 +183,7 @@ describe("modes", () => {
     ).toBe("unknown-device")
   })
 
-  it("metadata-W8, metadata-B46: draining copies off, waits for open leases, then is removed", () => {
+  it("metadata-W8, metadata-B46: draining copies off, waits for leases, then removes", () => {
     const cluster = setUp()
     const fileId = cluster.file()
     const chunks = Array.from({ length: 20 }, () => cluster.write(["a", "b"], { fileId }))
@@ -259,7 +259,7 @@ describe("reports", () => {
     expect(cluster.run(status).chunks).toMatchObject({ atGoal: 25 })
   })
 
-  it("metadata-B3, metadata-B4: an expired lease is said so, and the next heartbeat brings another", () => {
+  it("metadata-B3, metadata-B4: an expired lease is said so; a heartbeat brings another", () => {
     const { cluster, send } = restarted()
     succeed(send(0))
     cluster.pass(cluster.settings.reportLeaseMs)
@@ -300,7 +300,7 @@ describe("reports", () => {
     )
   })
 
-  it("metadata-W32: a device may hold two versions; the old one goes when the new one is safe", () => {
+  it("metadata-W32: a device may hold two versions; the old one goes in the end", () => {
     const cluster = setUp()
     const old = cluster.write(["a", "b"])
     const { fileId, chunkId } = old

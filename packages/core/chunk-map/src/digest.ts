@@ -3,8 +3,9 @@
  *
  * The digest is the sum, modulo 2^32 in each of two words, of a 64-bit hash of every copy's
  * `(fileId, chunkId, version)`, and the number of copies. Addition commutes, so the order in which
- * copies come and go does not matter; removal is subtraction. The service compares the digest that a
- * chunk server sends with the one that its own map implies; a lasting difference asks for a report.
+ * copies come and go does not matter; removal is subtraction. The service compares the digest that
+ * a chunk server sends with the one that its own map implies; a lasting difference asks for a
+ * report.
  *
  * The hash mixes five 32-bit words (high and low halves of the file id, the chunk id, high and low
  * halves of the version) with the finaliser of MurmurHash3, once per seed. It guards against lost

@@ -1,9 +1,9 @@
 /**
  * Draining: a device is removed when nothing needs it any more.
  *
- * A pass of the sweep counts the chunks below their goal that a draining device holds. Two passes in
- * a row without one, and no open lease on the device, and it is removed. With the remaining devices
- * unable to hold the goal the drain waits; it never removes a copy that is needed.
+ * A pass of the sweep counts the chunks below their goal that a draining device holds. Two passes
+ * in a row without one, and no open lease on the device, and it is removed. With the remaining
+ * devices unable to hold the goal the drain waits; it never removes a copy that is needed.
  */
 import { allDevices } from "./devices.ts"
 import type { Draft } from "./draft.ts"

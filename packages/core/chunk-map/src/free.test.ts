@@ -2,7 +2,7 @@ import { expect, it } from "vitest"
 import { free } from "./free.ts"
 import { Cluster, codeOf, succeed } from "./testing/cluster.ts"
 
-it("metadata-B38: a device that never comes back does not fill the list of freed chunks for ever", () => {
+it("metadata-B38: a device that never comes back does not fill the list of freed", () => {
   const cluster = new Cluster({ freedMax: 20 })
   for (const name of ["a", "b", "c"]) cluster.addServer(`h${name}`, name)
   cluster.start()

@@ -1,8 +1,8 @@
 /**
  * Free: versions of chunks up to a given one are gone for good.
  *
- * 1. It is in the journal before the answer leaves, also in safe mode; copies that are reported later
- *    meet the record of it.
+ * 1. It is in the journal before the answer leaves, also in safe mode; copies that are reported
+ *    later meet the record of it.
  * 2. A chunk whose committed version is newer is not touched.
  * 3. The record of a freed chunk goes when every known device has reported and every deletion of a
  *    copy is acknowledged (`settleFreed`).
@@ -44,8 +44,8 @@ export const free = (
 }
 
 /**
- * Forgets freed chunks of which no known copy is left, although some device has not reported: what it
- * still holds of them is unknown then, and goes by the quarantine.
+ * Forgets freed chunks of which no known copy is left, although some device has not reported: what
+ * it still holds of them is unknown then, and goes by the quarantine.
  */
 const forgetSome = (draft: Draft, count: number): void => {
   for (const [key, freed] of draft.freed.slice(4 * count)) {

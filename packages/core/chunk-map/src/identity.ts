@@ -1,8 +1,8 @@
 /**
  * Identifiers of the chunk map and their limits.
  *
- * A chunk is named by `(fileId, chunkId)`; a copy of it by `(fileId, chunkId, version)`. Versions are
- * drawn from one mark for the whole cluster, so the triple is never used twice.
+ * A chunk is named by `(fileId, chunkId)`; a copy of it by `(fileId, chunkId, version)`. Versions
+ * are drawn from one mark for the whole cluster, so the triple is never used twice.
  */
 import * as Schema from "effect/Schema"
 

@@ -3,7 +3,7 @@
  * deletions as one persistent state that pure functions change.
  *
  * ```
- *   state ─ openDraft(now) ─▶ draft ─ alloc, publish, free, heartbeat, report, tick ... ─▶ sealDraft
+ *   state ─ openDraft(now) ─▶ draft ─ alloc, publish, heartbeat, report, tick ... ─▶ sealDraft
  *                                                                                              │
  *                       new state, journal entries to make durable first, alarms   ◀──────────┘
  * ```

@@ -50,8 +50,8 @@ export interface Violation {
 }
 
 /**
- * Judges a state. With more than `chunksMax` chunks only the rules that need no pass over all of them
- * are judged. O(chunks + everything else).
+ * Judges a state. With more than `chunksMax` chunks only the rules that need no pass over all of
+ * them are judged. O(chunks + everything else).
  */
 export const invariants = (
   state: State,

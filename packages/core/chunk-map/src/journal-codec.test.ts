@@ -68,7 +68,7 @@ describe("journal codec", () => {
     expect(decodeAll(records)).toEqual(many)
   })
 
-  it("metadata-T8: any flipped bit, any cut, any byte too many is damage, never another entry", () => {
+  it("metadata-T8: a flipped bit, a cut, a byte too many is damage, never an entry", () => {
     const [record] = [...encodeJournal(everyEntry, crc32)]
     fc.assert(
       fc.property(fc.nat(record!.length * 8 - 1), (bit) => {

@@ -38,8 +38,8 @@ export const closeLease = (draft: Draft, lease: Lease): void => {
 }
 
 /**
- * Ends a lease that was not published: what was written under it is deleted. Its version can never be
- * committed any more, so no copy of it is one that anybody may want.
+ * Ends a lease that was not published: what was written under it is deleted. Its version can never
+ * be committed any more, so no copy of it is one that anybody may want.
  */
 export const abandonLease = (draft: Draft, lease: Lease): void => {
   closeLease(draft, lease)

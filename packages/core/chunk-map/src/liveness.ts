@@ -24,7 +24,8 @@ export const judgeSilence = (draft: Draft): void => {
   if (scalars.lastTick >= 0 && now - scalars.lastTick > settings.stallMs) {
     scalars.graceUntil = now + settings.staleAfterMs
     const pause = now - scalars.lastTick
-    const message = `this service paused for ${pause} ms; no device is judged for ${settings.staleAfterMs} ms`
+    const term = `no device is judged for ${settings.staleAfterMs} ms`
+    const message = `this service paused for ${pause} ms; ${term}`
     draft.alarms.push({ kind: "stalled", subject: "metadata", message })
     for (const device of allDevices(draft)) {
       if (device.liveness !== "dead") {
@@ -81,7 +82,8 @@ const judgeMassDeath = (draft: Draft): void => {
   if (!scalars.repairStopped) {
     if (known.length >= MASS_DEATH_DEVICES_MIN && lately.length > limit) {
       scalars.repairStopped = true
-      const message = `${lately.length} of ${known.length} devices died within ${settings.deadAfterMs} ms; repair stops`
+      const deaths = `${lately.length} of ${known.length} devices died`
+      const message = `${deaths} within ${settings.deadAfterMs} ms; repair stops`
       draft.alarms.push({ kind: "mass-death", subject: "devices", message })
     }
   } else if (dead.length <= limit) scalars.repairStopped = false

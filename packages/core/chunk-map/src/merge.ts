@@ -129,6 +129,9 @@ const isBeingDeleted = (
   return true
 }
 
+const sentenceOf = ({ deviceId }: Device, { fileId, chunkId, version }: ChunkCopy): string =>
+  `device ${deviceId} holds chunk ${fileId}/${chunkId} at version ${version}`
+
 const versionOf = ({ fileId, chunkId, version }: ChunkCopy) => ({ fileId, chunkId, version })
 
 const setAside = (
@@ -155,7 +158,7 @@ const setAside = (
     draft.alarms.push({
       kind: "corrupt-copy",
       subject: device.deviceId,
-      message: `device ${device.deviceId} holds chunk ${copy.fileId}/${copy.chunkId} at version ${version} with other bytes than were committed`
+      message: `${sentenceOf(device, copy)} with other bytes than were committed`
     })
   }
   if (kind === "future") noteFuture(draft, device, copy, arrival)
@@ -232,7 +235,7 @@ const noteFuture = (draft: Draft, device: Device, copy: ChunkCopy, arrival: Arri
   draft.alarms.push({
     kind: "future-copy",
     subject: device.deviceId,
-    message: `device ${device.deviceId} holds chunk ${copy.fileId}/${copy.chunkId} at version ${copy.version}, which this journal never gave out`
+    message: `${sentenceOf(device, copy)}, which this journal never gave out`
   })
 }
 

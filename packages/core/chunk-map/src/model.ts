@@ -8,8 +8,9 @@
  *   quarantine                              remembered
  * ```
  * A device that reports gets a new slot; a committed chunk names the interned set of the slots that
- * hold its current version. When the report is complete the old slot retires, which takes every copy
- * that was not reported again out of the map at once; the sweep takes retired slots out of the sets.
+ * hold its current version. When the report is complete the old slot retires, which takes every
+ * copy that was not reported again out of the map at once; the sweep takes retired slots out of the
+ * sets.
  */
 import type { Counts } from "./counts.ts"
 import type { Digest } from "./digest.ts"

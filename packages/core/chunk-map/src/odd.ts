@@ -14,7 +14,9 @@ const keep = (draft: Draft, key: ChunkKey, copies: ReadonlyArray<OddCopy>): void
   else draft.odd.set({ fileId: key.fileId, chunkId: key.chunkId }, copies)
 }
 
-/** Adds an odd copy or replaces the one of the same slot and version; says whether one was there. */
+/**
+ * Adds an odd copy or replaces the one of the same slot and version; says whether one was there.
+ */
 export const putOdd = (draft: Draft, key: ChunkKey, copy: OddCopy): boolean => {
   const before = oddCopies(draft, key)
   const others = before.filter(

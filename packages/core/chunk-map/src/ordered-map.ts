@@ -6,7 +6,8 @@
  *                   └─ leaf ...
  * ```
  * 1. Keys rise strictly within a leaf and from leaf to leaf; no leaf is empty.
- * 2. A map never changes; an edit copies each leaf that it touches once, and the list of leaves once.
+ * 2. A map never changes; an edit copies each leaf that it touches once, and the list of leaves
+ *    once.
  * 3. A sealed edit may not be used again.
  *
  * Lookup costs O(log n); the first write of an edit O(n / 64), each further write O(log n + 64).

@@ -34,8 +34,9 @@ export interface TreeLeaf {
 }
 
 /**
- * A branch: a run of leaves, and for each a key that none of its rows is below. The lists of keys have
- * room for one leaf more than fits. The first leaf of all takes every key below the second one's.
+ * A branch: a run of leaves, and for each a key that none of its rows is below. The lists of keys
+ * have room for one leaf more than fits. The first leaf of all takes every key below the second
+ * one's.
  */
 export interface TreeBranch {
   readonly owner: object | null
@@ -101,9 +102,9 @@ const isAt = (
   fileLow: number,
   chunkId: number
 ): boolean =>
-  words[offset + 1]! === chunkId &&
-  words[offset]! === fileLow &&
-  words[offset + 2]! >>> 16 === fileHigh
+  words[offset + 1] === chunkId &&
+  words[offset] === fileLow &&
+  (words[offset + 2]! >>> 16) - fileHigh === 0
 
 /** The last branch whose first key is not above a key, or 0. */
 const branchFor = (
@@ -138,8 +139,8 @@ const leafFor = (branch: TreeBranch, fileId: number, chunkId: number): number =>
 }
 
 /**
- * Moves the cursor to the chunk, or to where it would stand; says whether it is there. A cursor that
- * stands where it would be appended has `row` equal to the rows of its leaf.
+ * Moves the cursor to the chunk, or to where it would stand; says whether it is there. A cursor
+ * that stands where it would be appended has `row` equal to the rows of its leaf.
  */
 export const seek = (
   tree: ReadableTree,

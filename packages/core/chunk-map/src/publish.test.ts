@@ -76,7 +76,7 @@ describe("publish", () => {
     expect(holders(cluster, chunk)).toBe("abc")
   })
 
-  it("metadata-W43: repeated by request id, and by its content after a restart, it is answered", () => {
+  it("metadata-W43: repeated by request id, or by content after a restart", () => {
     const cluster = setUp()
     const allocation = succeed(cluster.alloc(cluster.file()))
     for (const device of ["a", "b"]) cluster.store(device, chunkOf(allocation))

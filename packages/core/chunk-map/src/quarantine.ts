@@ -25,10 +25,11 @@ export const putUnknown = (
   }
   if (draft.quarantine.size >= draft.settings.quarantineMax) {
     if (draft.scalars.quarantineOverflow++ === 0) {
+      const many = `more than ${draft.settings.quarantineMax} unknown copies`
       draft.alarms.push({
         kind: "quarantine-full",
         subject: device.deviceId,
-        message: `more than ${draft.settings.quarantineMax} unknown copies; the others are counted only`
+        message: `${many}; the others are counted only`
       })
     }
     return "added"

@@ -58,7 +58,7 @@ describe("repair", () => {
     expect(holders(cluster, chunk)).toBe("a")
   })
 
-  it("metadata-B32: nothing is copied from a corrupt copy; it is kept while it is all there is", () => {
+  it("metadata-B32: nothing is copied from a corrupt copy, which is kept to the last", () => {
     const cluster = setUp()
     const chunk = cluster.write(["a", "b"])
     cluster.store("a", { ...chunk, checksum: 1 })
@@ -71,7 +71,7 @@ describe("repair", () => {
     expect(cluster.disk("c").copies.size).toBe(0)
   })
 
-  it("metadata-B31, metadata-W36: a bad copy is found, repaired from a good one, then removed", () => {
+  it("metadata-B31, metadata-W36: a bad copy is repaired from a good one, then removed", () => {
     const cluster = setUp()
     const chunk = cluster.write(["a", "b"])
     cluster.disk("a").copies.delete(nameOf(chunk))

@@ -1,14 +1,14 @@
 /**
  * Repair: copies for chunks that have fewer than their goal.
  *
- * 1. A source holds the committed version, verified and reported; so does a copy in the end, because
- *    the target's word on length and checksum decides.
- * 2. A target has reported everything, is heard, is meant to be used, has room, holds no copy of the
- *    chunk in any state and is not about to delete one.
+ * 1. A source holds the committed version, verified and reported; so does a copy in the end,
+ *    because the target's word on length and checksum decides.
+ * 2. A target has reported everything, is heard, is meant to be used, has room, holds no copy of
+ *    the chunk in any state and is not about to delete one.
  * 3. Chunks with one copy left go first. A device that may be back in a moment is waited for.
  * 4. Nothing is repaired in safe mode, before `repairDelayMs` after it, or after a mass death.
- * 5. Per device at most `copiesInMax` copies in and `copiesOutMax` out, and beyond the first copy at
- *    most `copyBytesInMax` bytes in.
+ * 5. Per device at most `copiesInMax` copies in and `copiesOutMax` out, and beyond the first copy
+ *    at most `copyBytesInMax` bytes in.
  */
 import { roomOf } from "./alloc.ts"
 import { copiesUnderWay, startCopy } from "./copies.ts"

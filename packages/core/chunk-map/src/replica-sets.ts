@@ -3,8 +3,8 @@
  *
  * A slot is one registration of a device (`model.ts`). Set 0 is empty. The table only grows and a
  * number never changes its meaning, so states that share it stay valid; adding a slot to a set and
- * taking one out are remembered, so that each step of a report costs one lookup. `repack.ts` moves all
- * chunks to a new table when most sets are named by none.
+ * taking one out are remembered, so that each step of a report costs one lookup. `repack.ts` moves
+ * all chunks to a new table when most sets are named by none.
  */
 import { assertThat } from "./assertion.ts"
 

@@ -9,7 +9,9 @@ import { recover } from "./recover.ts"
 import type { JournalEntry } from "./journal-entry.ts"
 import { nameOf } from "./testing/disks.ts"
 
-/** A service that starts with `total` recorded chunks, `lost` of them on a device that never comes. */
+/**
+ * A service that starts with `total` recorded chunks, `lost` of them on a device that never comes.
+ */
 const starting = (total: number, lost: number, settings = {}) => {
   const cluster = new Cluster({ safeModeThreshold: 0.999, reportPartMax: 1_000_000, ...settings })
   cluster.addServer("h1", "a")
@@ -157,7 +159,7 @@ describe("what safe mode holds back", () => {
     expect(cluster.disk("a").copies.size).toBe(0)
   })
 
-  it("metadata-B12: after a restart under load writes go on with the reports, untouched by hand", () => {
+  it("metadata-B12: after a restart under load writes go on with the reports", () => {
     const cluster = three()
     const fileId = cluster.file()
     cluster.write(["a", "b"], { fileId })

@@ -81,8 +81,8 @@ const tipOf = (draft: Draft, found: Measure): string => {
   const parts: Array<string> = []
   if (found.futureCopies > 0) {
     parts.push(
-      `${found.futureCopies} copies (${found.futureBytes} bytes) are of versions that this journal ` +
-        "never gave out: the record may be older than the data; only force leaves safe mode"
+      `${found.futureCopies} copies (${found.futureBytes} bytes) are of versions that this ` +
+        "journal never gave out: the record may be older than the data; only force leaves safe mode"
     )
   }
   if (found.needed > 0) {
@@ -99,7 +99,8 @@ const tipOf = (draft: Draft, found: Measure): string => {
   }
   if (parts.length > 0) return parts.join("; ")
   const seconds = Math.ceil(Math.max(0, safeMode.extensionUntil - draft.now) / 1000)
-  return `reported ${found.reported} of ${draft.chunks.size}; safe mode is left in ${seconds} seconds`
+  const seen = `reported ${found.reported} of ${draft.chunks.size}`
+  return `${seen}; safe mode is left in ${seconds} seconds`
 }
 
 /** What safe mode waits for, in numbers and in words. */

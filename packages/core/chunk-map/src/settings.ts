@@ -7,7 +7,9 @@ const Positive = Schema.Int.check(
 )
 const Ratio = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
 
-/** The numbers that govern a chunk map. Times are milliseconds of monotonic time, sizes are bytes. */
+/**
+ * The numbers that govern a chunk map. Times are milliseconds of monotonic time, sizes are bytes.
+ */
 export const Settings = Schema.Struct({
   /** How often a chunk server should be heard. */
   heartbeatMs: Positive,

@@ -6,7 +6,7 @@
  * | located | may be read: reported under the present epoch, device not dead or removed |
  * | online | come before those of a silent device in an answer |
  * | counted | count towards the goal: located and not on a draining device |
- * | assured | count where a deletion is decided: counted, online, nothing doubtful about the device |
+ * | assured | count where a deletion is decided: counted, online, nothing doubtful in the device |
  * | expected | are not confirmed, and may come back |
  * | retired | none: the slot is gone and the sweep takes it out of the sets |
  */

@@ -3,8 +3,8 @@
  *
  * | copy | it is deleted when |
  * |---|---|
- * | stale | as many copies of the committed version are assured as the cluster can hold of the goal |
- * | corrupt | as many copies are assured as the devices without a corrupt one can hold of the goal |
+ * | stale | as many copies of the committed version are assured as devices can hold of the goal |
+ * | corrupt | as many copies are assured as devices without a corrupt one can hold of the goal |
  * | future | never by itself |
  * | unknown | its quarantine is over, every known device has reported, no copy is of the future |
  */

@@ -1,9 +1,9 @@
 /**
  * Telling devices which copies to delete.
  *
- * A deletion is judged before it is told for the first time and again each time its deadline passed;
- * between the two it is repeated under the same command id. The device is given three quarters of
- * the time, so that it never acts on a command that the service has given up.
+ * A deletion is judged before it is told for the first time and again each time its deadline
+ * passed; between the two it is repeated under the same command id. The device is given three
+ * quarters of the time, so that it never acts on a command that the service has given up.
  */
 import type { Draft } from "./draft.ts"
 import { allotNumber } from "./draft.ts"

@@ -23,7 +23,9 @@ import { checkReceipt, targetsOf, type Wanted } from "./capabilities.ts"
 import type { Engine } from "./engine.ts"
 import { refused } from "./refusals.ts"
 
-/** A lease to write, beyond the end of its reservation: clocks differ, and writes take their time. */
+/**
+ * A lease to write, beyond the end of its reservation: clocks differ, and writes take their time.
+ */
 const LEASE_GRACE_MS = 30_000
 
 /** How long a request's sender waits for it. */

@@ -9,8 +9,8 @@ import type { Resolved } from "./options.ts"
 const RECORDS_AT_A_TIME = 16
 
 /**
- * Reads the journal. Damage is a failure, never a skipped fact: a service that started with less than
- * it had promised would free what it should keep.
+ * Reads the journal. Damage is a failure, never a skipped fact: a service that started with less
+ * than it had promised would free what it should keep.
  */
 export const recoverState = Effect.fnUntraced(function* (
   options: Resolved

@@ -47,7 +47,9 @@ export const usedBytes = (disk: Disk): number => {
   return used
 }
 
-/** Carries out a command on the server that it was told, and keeps the outcome for its heartbeat. */
+/**
+ * Carries out a command on the server that it was told, and keeps the outcome for its heartbeat.
+ */
 export const carryOut = (
   server: Server,
   command: ChunkCommand,

@@ -1,4 +1,6 @@
-/** A metadata service on memory adapters, and chunk servers that are no more than their messages. */
+/**
+ * A metadata service on memory adapters, and chunk servers that are no more than their messages.
+ */
 import { createHmac } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { MemoryDisk, memoryJournal, MemoryNetwork } from "@holdfast/adapter-memory"
