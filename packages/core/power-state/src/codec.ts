@@ -58,15 +58,19 @@ export const codecOf = <E, O, S>(
 })
 
 const everyoneIn = (state: PowerState<unknown, unknown, unknown>): ReadonlyArray<Participant> => {
-  const { departed, members } = state.infimum
-  const named: Array<Participant> = [...members, ...departed].map((each) => each.participant)
-  if (state.infimum.id !== null) named.push(state.infimum.id.issuer)
-  for (const entry of toArray(state.entries)) {
-    named.push(entry.issuer)
-    if (entry._tag === "Join") named.push(entry.participant)
+  const { departed, id, members } = state.infimum
+  const named = members.map((each) => each.participant)
+  const add = (participant: Participant): void => {
+    if (!named.some((each) => sameParticipant(each, participant))) named.push(participant)
   }
-  for (const each of state.acknowledgements) named.push(each.participant)
-  return sortParticipants(new Set(named))
+  for (const each of departed) add(each.participant)
+  if (id !== null) add(id.issuer)
+  for (const entry of toArray(state.entries)) {
+    add(entry.issuer)
+    if (entry._tag === "Join") add(entry.participant)
+  }
+  for (const each of state.acknowledgements) add(each.participant)
+  return sortParticipants(named)
 }
 
 type PlaceOf = (participant: Participant) => number

@@ -76,7 +76,13 @@ export const digestOf = (hasher: Hasher): Digest => ({
 export const sameDigest = (left: Digest, right: Digest): boolean =>
   left.high === right.high && left.low === right.low
 
-const hex = (word: number): string => word.toString(16).padStart(8, "0")
+const HEX_PAIRS: ReadonlyArray<string> = Array.from({ length: 256 }, (_, byte) =>
+  byte.toString(16).padStart(2, "0")
+)
+
+const hex = (word: number): string =>
+  `${HEX_PAIRS[(word >>> 24) & 255]}${HEX_PAIRS[(word >>> 16) & 255]}` +
+  `${HEX_PAIRS[(word >>> 8) & 255]}${HEX_PAIRS[word & 255]}`
 
 /** A running hash as text; exact, so that it can be read back. */
 export const formatDigest = (digest: Digest): string => hex(digest.high) + hex(digest.low)

@@ -144,6 +144,12 @@ const batched = <E, O, S>(application: Application<E, O, S>) => {
   return { fold, codec, checked }
 }
 
+/**
+ * How many requests a partition remembers: a repetition counts as one while at most so many others
+ * came between. They travel with each state, so their number is what a small partition weighs.
+ */
+const REQUEST_WINDOW = 64
+
 /** What the replicas of one application share. */
 interface Kind<S> {
   readonly application: { readonly index: (state: S) => ReadonlyArray<Uint8Array> }
@@ -264,7 +270,8 @@ export const hostApplication = <E, O, S>(application: Application<E, O, S>): Hos
     version: application.version,
     create: ({ epoch, key, participants }) => {
       const origin = { key: `${application.name}:${key}`, epoch, lineage: 0 }
-      return new TypedReplica(kind, Power.create(kind.fold, { origin, participants }))
+      const birth = { origin, participants, requestWindow: REQUEST_WINDOW }
+      return new TypedReplica(kind, Power.create(kind.fold, birth))
     },
     decode: (bytes) =>
       Result.flatMap(decodeStored(bytes), ({ encoded }) =>
