@@ -2,6 +2,7 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { free } from "./free.ts"
 import type { ChunkVersion } from "./identity.ts"
+import { setMode } from "./modes.ts"
 import { mapEntries } from "./ordered-map.ts"
 import { status } from "./status.ts"
 import { Cluster, succeed } from "./testing/cluster.ts"
@@ -75,12 +76,19 @@ describe("metadata-T2: the life of a deletion", () => {
     expect(told).toHaveLength(1)
     const victim = cluster.state.deviceNames[told[0]![0].device]!
     const other = ["a", "b", "c"].find((name) => name !== victim)!
+    const host = (name: string) => ({ a: "h1", b: "h2", c: "h3" })[name] ?? ""
+    const targets = () =>
+      [...mapEntries(cluster.state.copyJobs)].map(([key]) => cluster.state.deviceNames[key.device])
+    succeed(cluster.run((draft) => setMode(draft, { deviceId: other, desired: "frozen" })))
     cluster.disk(other).copies.clear()
-    const host = other === "a" ? "h1" : other === "b" ? "h2" : "h3"
-    cluster.restartServer(host)
+    cluster.restartServer(host(other))
+    cluster.rounds(3)
+    expect(targets()).toEqual([])
+    const server = cluster.server(host(victim))
+    for (const command of server.held.splice(0)) cluster.carryOut(server, command)
+    server.holdCommands = false
     cluster.rounds(2)
-    const targets = [...mapEntries(cluster.state.copyJobs)].map(([key]) => key.device)
-    expect(targets.map((index) => cluster.state.deviceNames[index])).not.toContain(victim)
+    expect(cluster.disk(victim).copies.size).toBe(1)
   })
 
   it("metadata-W11: a deletion is durable: after a restart the copies still go", () => {
