@@ -5,8 +5,10 @@
  * the number, and across containers. SQLite, which Node brings along, takes real locks of the
  * operating system on a file; an exclusive transaction that is never ended is such a lock. The
  * system drops it with the process, however that ends. Nothing is ever written to that file.
+ *
+ * A store that several processes share is opened in turn, so that only one of them makes it.
  */
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import type { Scope } from "effect"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
@@ -44,14 +46,30 @@ const refusedLock = (directory: string, cause: unknown): StoreRefused =>
         message: `${directory} cannot be locked: ${String(cause)}`
       })
 
+const lockDirectory = (directory: string): Effect.Effect<DatabaseSync, StoreRefused> =>
+  Effect.try({
+    try: () => takeLock(directory),
+    catch: (cause) => refusedLock(directory, cause)
+  })
+
+const unlock = (lock: DatabaseSync): Effect.Effect<void> => Effect.sync(() => lock.close())
+
 /** Holds a directory, made when there is none, until the scope closes. */
 export const holdDirectory = (directory: string): Effect.Effect<void, StoreRefused, Scope.Scope> =>
-  Effect.asVoid(
-    Effect.acquireRelease(
-      Effect.try({
-        try: () => takeLock(directory),
-        catch: (cause) => refusedLock(directory, cause)
+  Effect.asVoid(Effect.acquireRelease(lockDirectory(directory), unlock))
+
+/** How often, and for how long, a turn is waited for. */
+const TURN = Schedule.spaced("20 millis").pipe(Schedule.upTo({ duration: "10 seconds" }))
+
+/** Does something while no other process that takes turns does; waits for its turn, not for ever. */
+export const inTurn =
+  (directory: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreRefused, R> =>
+    Effect.acquireUseRelease(
+      Effect.retry(lockDirectory(directory), {
+        schedule: TURN,
+        while: ({ code }) => code === "locked"
       }),
-      (lock) => Effect.sync(() => lock.close())
+      () => effect,
+      unlock
     )
-  )

@@ -14,7 +14,7 @@ import { open } from "lmdb"
 import type { Database, RootDatabase } from "lmdb"
 import { statfsSync } from "node:fs"
 import { DATA_FILE, fillUpDataFile, hasDataFile, removeLockFile } from "./data-file.ts"
-import { holdDirectory } from "./directory-lock.ts"
+import { holdDirectory, inTurn } from "./directory-lock.ts"
 import { makeGroupCommit } from "./group-commit.ts"
 import type { GroupCommit } from "./group-commit.ts"
 import {
@@ -108,14 +108,13 @@ const checkFiles = (directory: string, isShared: boolean): void => {
 const attempt = <A>(doing: string, act: () => A): Effect.Effect<A, StoreRefused> =>
   Effect.try({ try: act, catch: (cause) => refusalOf(cause, doing) })
 
-/** Opens, or makes, the store of a kind in a directory until the scope closes. */
-export const openEnvironment = Effect.fn("Environment.open")(function* (
-  options: StoreOptions & { readonly kind: string; readonly isShared?: boolean }
-): Effect.fn.Return<Environment, StoreRefused, Scope.Scope> {
-  const { clusterId = "", directory, kind, reserveBytes = RESERVE_BYTES } = options
-  const doing = `The ${kind} store in ${directory}`
-  const isShared = options.isShared ?? false
-  if (!isShared) yield* holdDirectory(directory)
+/** Opens the data file, or makes it, and sees that it is the store that is wanted. */
+const openChecked = Effect.fnUntraced(function* (
+  directory: string,
+  wanted: StoreIdentity,
+  isShared: boolean
+) {
+  const doing = `The ${wanted.kind} store in ${directory}`
   const root = yield* Effect.acquireRelease(
     attempt(doing, () => {
       checkFiles(directory, isShared)
@@ -124,11 +123,22 @@ export const openEnvironment = Effect.fn("Environment.open")(function* (
     (opened) => Effect.promise(() => opened.close())
   )
   yield* attempt(doing, () => fillUpDataFile(directory, root))
+  const settle = attempt(doing, () => settleIdentity(directory, root, wanted))
+  yield* Effect.flatMap(settle, Effect.fromResult)
+  return root
+})
+
+/** Opens, or makes, the store of a kind in a directory until the scope closes. */
+export const openEnvironment = Effect.fn("Environment.open")(function* (
+  options: StoreOptions & { readonly kind: string; readonly isShared?: boolean }
+): Effect.fn.Return<Environment, StoreRefused, Scope.Scope> {
+  const { clusterId = "", directory, isShared = false, kind } = options
+  const { reserveBytes = RESERVE_BYTES } = options
+  const doing = `The ${kind} store in ${directory}`
+  if (!isShared) yield* holdDirectory(directory)
   const wanted = { formatVersion: FORMAT_VERSION, kind, clusterId }
-  yield* Effect.flatMap(
-    attempt(doing, () => settleIdentity(directory, root, wanted)),
-    Effect.fromResult
-  )
+  const opening = openChecked(directory, wanted, isShared)
+  const root = yield* isShared ? inTurn(directory)(opening) : opening
   const freeBytes =
     options.freeBytes ??
     (() => {
