@@ -120,6 +120,24 @@ describe("textSource", () => {
     })
   )
 
+  it.live("tells a failure of standard input that came while nobody waited", () =>
+    Effect.gen(function* () {
+      const input = new PassThrough()
+      const source = yield* sourceOf({ inputs: [{ from: input, shard: "s" }], format: ndjson })
+      const reader = yield* source.open({ shard: "s", after: Option.none() })
+      yield* reader.next({ ...bounds, wait: "10 millis" })
+      input.destroy(new Error("the pipe broke"))
+      yield* Effect.sleep("20 millis")
+      for (const _ of [1, 2]) {
+        const error = yield* Effect.flip(reader.next(bounds))
+        assert.deepStrictEqual(
+          [error.code, error.message],
+          ["unavailable", "standard input: the pipe broke"]
+        )
+      }
+    })
+  )
+
   it.live("says what is wrong with a file that cannot be read", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory("text")

@@ -104,12 +104,21 @@ const take = (reading: Reading, chunk: Uint8Array | undefined): void => {
   if (chunk === undefined) reading.isEnded = true
 }
 
+/** The read that is under way, or a new one. */
+const pendingRead = (reading: Reading): Promise<Uint8Array | undefined> => {
+  if (reading.pending !== undefined) return reading.pending
+  const pending = reading.read()
+  // A `next` whose wait is over no longer listens; a failure is told by the next one that does.
+  pending.catch(() => undefined)
+  reading.pending = pending
+  return pending
+}
+
 /** Reads and cuts until there is a piece, a fault or the end. */
 const fill = Effect.fnUntraced(function* (reading: Reading) {
   while (!hasPieces(reading) && reading.fault === undefined && !reading.isEnded) {
-    const pending = (reading.pending ??= reading.read())
     const chunk = yield* Effect.tryPromise({
-      try: () => pending,
+      try: () => pendingRead(reading),
       catch: (cause) => inputError(nameOf(reading.input), cause)
     })
     reading.pending = undefined
