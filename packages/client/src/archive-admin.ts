@@ -241,11 +241,14 @@ export const makeArchiveAdmin = (parts: {
   ): Effect.fn.Return<number, CatalogueError | CatalogueRefused | ArchiveNotFound> {
     const { origin, settings, status } = yield* show(name)
     if (status === "removed") {
-      const newest = catalogue.tags.expiring(name, 2n ** 63n - 1n)
-      return yield* expireRange(newest, {
+      const ended = yield* expireRange(catalogue.tags.expiring(name, 2n ** 63n - 1n), {
         reason: "removed",
         keep: ({ chunk }) => chunk.fileId !== origin.fileId
       })
+      // Chunks that were committed and never sealed are nobody's any more.
+      const left = yield* Stream.runCollect(metadata.listChunks(origin.fileId))
+      yield* metadata.free(left.map(({ chunk }) => chunk))
+      return ended
     }
     if (settings.keepMs === undefined) return 0
     const now = yield* Clock.currentTimeNanos

@@ -4,3 +4,4 @@ export {
   archivePipelineLayer,
   type ArchivePipelineOptions
 } from "./archive-pipeline.ts"
+export { applyRetentionToAll, retentionLayer, type RetentionOptions } from "./retention.ts"
