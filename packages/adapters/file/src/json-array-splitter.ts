@@ -26,6 +26,14 @@ const LINE_FEED = 0x0a
 /** Bytes of the longest name on the way. */
 const NAME_BYTES_MAX = 65_536
 
+const tableOf = (bytes: ReadonlyArray<number>): Uint8Array => {
+  const table = new Uint8Array(256)
+  for (const byte of bytes) table[byte] = 1
+  return table
+}
+const MATTERS_IN_STRING = tableOf([QUOTE, BACKSLASH])
+const MATTERS_IN_BRACKETS = tableOf([QUOTE, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT])
+
 type Phase = "Open" | "Key" | "InKey" | "Colon" | "Skip" | "Before" | "Element" | "Rest" | "Done"
 
 const trimEnd = (bytes: Uint8Array): Uint8Array => {
@@ -68,6 +76,8 @@ class JsonArraySplitter implements TextSplitter {
   push(chunk: Uint8Array, pieces: Array<TextPiece>): TextFault | undefined {
     let pieceFrom = 0
     for (let index = 0; index < chunk.length; index++) {
+      if (this.isInString ? !this.isEscaped : this.depth > 0) index = this.skip(chunk, index)
+      if (index === chunk.length) break
       const byte = chunk[index] ?? 0
       if (byte === LINE_FEED) this.line += 1
       const wasCollecting = this.isCollecting()
@@ -88,6 +98,18 @@ class JsonArraySplitter implements TextSplitter {
     if (this.phase === "Done") return undefined
     const where = this.phase === "Open" && this.matched === 0 ? "before" : "inside"
     return this.fault(`the text ends ${where} the JSON value; is the file complete?`)
+  }
+
+  /** The place of the next byte that matters inside a string or a bracket: most do not. */
+  skip(chunk: Uint8Array, from: number): number {
+    const matters = this.isInString ? MATTERS_IN_STRING : MATTERS_IN_BRACKETS
+    let index = from
+    for (; index < chunk.length; index++) {
+      const byte = chunk[index] ?? 0
+      if (matters[byte] === 1) break
+      if (byte === LINE_FEED) this.line += 1
+    }
+    return index
   }
 
   isCollecting(): boolean {
