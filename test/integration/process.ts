@@ -9,7 +9,8 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..")
 
 /** The build: what an installed package runs, and quicker to start than the sources. */
 const main = join(root, "apps", "holdfast", "dist", "main.js")
-const outputKeptMax = 4_000_000
+/** More than this of either output fails the test that made it. */
+const outputMax = 100_000_000
 
 /** What a finished command left behind. */
 export interface Finished {
@@ -55,11 +56,13 @@ export const start = (args: ReadonlyArray<string>): Running => {
   })
   let stdout = ""
   let stderr = ""
-  child.stdout.on("data", (data: Buffer) => {
-    stdout = (stdout + data.toString("utf8")).slice(-outputKeptMax)
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text
+    if (stdout.length > outputMax) child.kill("SIGKILL")
   })
-  child.stderr.on("data", (data: Buffer) => {
-    stderr = (stderr + data.toString("utf8")).slice(-outputKeptMax)
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text
+    if (stderr.length > outputMax) child.kill("SIGKILL")
   })
   const exited = new Promise<number>((resolve) => {
     child.on("close", (status, signal) =>
