@@ -7,8 +7,7 @@
  *
  * 1. The header holds its own CRC-32, the CRC-32 of the table and the CRC-32 of all the bytes.
  * 2. A file's size follows from its header; any other size is damage.
- * 3. The header has a page to itself and is written last: a torn write of it harms no data, and a
- *    file without it is no copy.
+ * 3. The header has a page to itself and is written last: a file without it is no copy.
  */
 import { crc32 } from "node:zlib"
 import type { ChunkDescription } from "@holdfast/storage"

@@ -21,7 +21,9 @@ import {
 import type { DiskFile } from "./chunk-device-disk.ts"
 
 /** Blocks that are read in one call. */
-const blocksPerPiece = 4
+const blocksPerPiece = 8
+/** Pieces read ahead of the one that is asked for. */
+const aheadMax = 2
 
 /** The bytes on the disk are not those that were written. */
 export class BlockFileDamage extends Error {}
@@ -87,18 +89,21 @@ type Settled =
 /** Memory for the next piece. */
 type Allocate = (bytes: number) => Uint8Array
 
-/** Memory for pieces that are looked at and dropped: the one in use and the one read ahead. */
-const twoBuffers = (): Allocate => {
-  const buffers = [0, 1].map(() => new Uint8Array(blocksPerPiece * blockBytes))
+/** Memory for pieces that are looked at and dropped: the one in use and those read ahead. */
+const turningBuffers = (): Allocate => {
+  const buffers = Array.from(
+    { length: aheadMax + 1 },
+    () => new Uint8Array(blocksPerPiece * blockBytes)
+  )
   let turn = 0
   return (bytes) => {
     turn += 1
-    return (buffers[turn % 2] ?? new Uint8Array(bytes)).subarray(0, bytes)
+    return (buffers[turn % buffers.length] ?? new Uint8Array(bytes)).subarray(0, bytes)
   }
 }
 
 /**
- * Reads `range` of a chunk; one piece is read ahead of the one that is asked for. Memory comes from
+ * Reads `range` of a chunk, some pieces ahead of the one that is asked for. Memory comes from
  * `allocate`; with the default each piece is the caller's to keep.
  */
 export const pieceReader = (
@@ -110,8 +115,8 @@ export const pieceReader = (
   const firstBlock = Math.floor(range.start / blockBytes)
   const endBlock = range.end > range.start ? blockCount(range.end) : firstBlock
   let nextBlock = firstBlock
-  let table: Uint32Array | undefined
-  let ahead: Promise<Settled> | undefined
+  let table: Promise<Uint32Array> | undefined
+  const ahead: Array<Promise<Settled>> = []
 
   const readTable = async () =>
     decodeTable(
@@ -122,29 +127,33 @@ export const pieceReader = (
       )
     )
   const readPiece = async (first: number, end: number): Promise<Uint8Array> => {
-    table ??= await readTable()
+    table ??= readTable()
+    const checksums = await table
     const start = first * blockBytes
     const stop = Math.min(end * blockBytes, header.length)
     const piece = await readExactly(file, allocate(stop - start), dataOffset + start)
-    checkBlocks(piece, table.subarray(first - firstBlock, end - firstBlock), first)
+    checkBlocks(piece, checksums.subarray(first - firstBlock, end - firstBlock), first)
     return piece.subarray(Math.max(range.start - start, 0), Math.min(range.end, stop) - start)
   }
-  const startNext = (): Promise<Settled> | undefined => {
-    if (nextBlock >= endBlock) return undefined
-    const first = nextBlock
-    nextBlock = Math.min(first + blocksPerPiece, endBlock)
-    return readPiece(first, nextBlock).then(
-      (piece): Settled => ({ ok: true, piece }),
-      (cause: unknown): Settled => ({ ok: false, cause })
-    )
+  const readAhead = () => {
+    while (nextBlock < endBlock && ahead.length < aheadMax) {
+      const first = nextBlock
+      nextBlock = Math.min(first + blocksPerPiece, endBlock)
+      ahead.push(
+        readPiece(first, nextBlock).then(
+          (piece): Settled => ({ ok: true, piece }),
+          (cause: unknown): Settled => ({ ok: false, cause })
+        )
+      )
+    }
   }
   return {
     next: async () => {
-      const settled = await (ahead ?? startNext())
-      ahead = undefined
+      readAhead()
+      const settled = await ahead.shift()
       if (settled === undefined) return undefined
       if (!settled.ok) throw settled.cause
-      ahead = startNext()
+      readAhead()
       return settled.piece
     }
   }
@@ -160,7 +169,7 @@ export const verifyFile = async (file: DiskFile, header: BlockFileHeader): Promi
   if (crc32(table) !== header.tableChecksum) {
     throw new BlockFileDamage("the checksum of the table is wrong")
   }
-  const pieces = pieceReader(file, header, { start: 0, end: header.length }, twoBuffers())
+  const pieces = pieceReader(file, header, { start: 0, end: header.length }, turningBuffers())
   let whole = 0
   for (;;) {
     const piece = await pieces.next()

@@ -3,8 +3,11 @@
  * pass, and puts one piece on the disk while the next one is gathered.
  *
  * 1. Bytes given to `add` are copied: the caller may use them again when it returns.
- * 2. `seal` makes the data durable, then writes table and header, then makes those durable.
- * 3. A failed write is answered by the next `add` or by `seal`, and by every later one.
+ * 2. `seal` writes table and header after the data and makes all of it durable at once: a file is a
+ *    copy by its name, which it gets afterwards, so that no order among its bytes matters.
+ * 3. Of a large file, what is on its way to the disk is pushed there while more comes, so that the
+ *    last sync has little left to do.
+ * 4. A failed write is answered by the next `add` or by `seal`, and by every later one.
  */
 import type { ChunkDescription, ChunkName } from "@holdfast/storage"
 import { crc32 } from "node:zlib"
@@ -14,6 +17,8 @@ import type { DiskFile } from "./chunk-device-disk.ts"
 
 /** Bytes that go to the disk in one call. */
 const pieceBytesMax = 1024 * 1024
+/** Bytes after which the disk is told to begin. */
+const pushBytes = 16 * 1024 * 1024
 
 /** A chunk file being written. */
 export interface BlockFileWriter {
@@ -42,7 +47,20 @@ const pieceWriter = (
   let position = dataOffset
   let failure: { readonly cause: unknown } | undefined
   let underWay = Promise.resolve()
+  let pushing: Promise<void> | undefined
+  let pushed = dataOffset
 
+  const fail = (cause: unknown) => {
+    failure ??= { cause }
+  }
+  const push = () => {
+    if (pushing !== undefined || position - pushed < pushBytes) return
+    pushed = position
+    pushing = file.syncData().catch(fail)
+    void pushing.finally(() => {
+      pushing = undefined
+    })
+  }
   const settle = async () => {
     await underWay
     if (failure !== undefined) throw failure.cause
@@ -56,12 +74,10 @@ const pieceWriter = (
     const spare = other ?? new Uint8Array(pieceBytes)
     other = filling
     filling = spare
-    underWay = file.write(piece, at).then(
-      () => onWritten(piece.length),
-      (cause: unknown) => {
-        failure = { cause }
-      }
-    )
+    underWay = file.write(piece, at).then(() => {
+      onWritten(piece.length)
+      push()
+    }, fail)
   }
   return {
     add: async (bytes) => {
@@ -77,6 +93,8 @@ const pieceWriter = (
     },
     flush: async () => {
       if (filled > 0) await start()
+      await settle()
+      await pushing
       await settle()
     }
   }
@@ -100,7 +118,6 @@ export const blockFileWriter = (options: {
     length: checksums.length,
     seal: async () => {
       await pieces.flush()
-      await file.syncData()
       const length = checksums.length()
       const { whole, blocks } = checksums.result()
       const table = encodeTable(blocks)

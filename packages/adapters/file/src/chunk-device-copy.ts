@@ -14,6 +14,7 @@ import type { DeviceClaim } from "./chunk-device-claim.ts"
 import type { Disk, DiskFile } from "./chunk-device-disk.ts"
 import { attempt, attemptExisting, errnoOf, refusal, refusalOf } from "./chunk-device-errors.ts"
 import { copyPath, type DeviceLayout } from "./chunk-device-layout.ts"
+import type { FolderSync } from "./chunk-device-sync.ts"
 
 /** What the acts on one device share. */
 export interface HeldDevice {
@@ -21,6 +22,7 @@ export interface HeldDevice {
   readonly layout: DeviceLayout
   readonly deviceId: string
   readonly claim: DeviceClaim
+  readonly folders: FolderSync
 }
 
 /** A chunk in words. */
@@ -156,7 +158,7 @@ export const removeCopy = Effect.fnUntraced(function* (device: HeldDevice, chunk
   })
   if (!isRemoved) return yield* notFound(device, chunk)
   yield* attempt(device, "make a removal durable", () =>
-    device.disk.syncDirectory(join(device.layout.chunks, copyPath(chunk).folder))
+    device.folders.sync(join(device.layout.chunks, copyPath(chunk).folder))
   )
   return stat.size
 })

@@ -197,7 +197,7 @@ describe("failed calls", () => {
     ["EDQUOT", "full"],
     ["EIO", "unavailable"]
   ]) {
-    for (const call of ["create", "write", "syncData", "sync", "rename", "makeDirectory"]) {
+    for (const call of ["create", "write", "sync", "rename", "makeDirectory"]) {
       it.effect(
         `metadata-B62: ${errno} at ${call} is ${code}, leaves nothing, and can be retried`,
         () =>
@@ -233,7 +233,6 @@ const failingAt = (call: string, errno: string) => {
         return {
           ...file,
           write: (bytes, position) => guard("write", path, () => file.write(bytes, position)),
-          syncData: () => guard("syncData", path, file.syncData),
           sync: () => guard("sync", path, file.sync)
         }
       }),

@@ -51,7 +51,7 @@ const makeFolder = (device: WritableDevice, folder: string) =>
         await device.disk.makeDirectory(path).catch((cause: unknown) => {
           if (errnoOf(cause) !== "EEXIST") throw cause
         })
-        await device.disk.syncDirectory(dirname(path))
+        await device.folders.sync(dirname(path))
         device.durableFolders.add(folder)
       })
 
@@ -105,7 +105,7 @@ const finishPart = Effect.fnUntraced(function* (
   part.reservation.release()
   if (isNew) device.room.add(description.length)
   yield* attempt(device, "make a copy's name durable", () =>
-    device.disk.syncDirectory(join(device.layout.chunks, copyPath(description).folder))
+    device.folders.sync(join(device.layout.chunks, copyPath(description).folder))
   )
   return description
 })

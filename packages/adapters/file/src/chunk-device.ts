@@ -22,6 +22,7 @@ import { formatDevice, readIdentity } from "./chunk-device-identity.ts"
 import { deviceLayout } from "./chunk-device-layout.ts"
 import { copySizes, listCopies, syncFolders } from "./chunk-device-list.ts"
 import { deviceRoom } from "./chunk-device-room.ts"
+import { folderSync } from "./chunk-device-sync.ts"
 import { beginCopy, type WritableDevice } from "./chunk-device-write.ts"
 
 interface OpenOptions {
@@ -74,6 +75,7 @@ const holdDevice = Effect.fnUntraced(function* (disk: Disk, options: OpenOptions
     layout,
     deviceId,
     claim,
+    folders: folderSync(disk),
     room: deviceRoom({
       reservedBytes: options.reservedBytes,
       capacityBytes: Option.getOrElse(options.capacityBytes, () => Number.MAX_SAFE_INTEGER)
