@@ -2,7 +2,10 @@
 import { isHashKey } from "./hash-range.ts"
 import type { NewUserRecord } from "./user-record.ts"
 
-/** It was taken; `bytes` is what `finish` would make now, outer keys included, at most if deflated. */
+/**
+ * It was taken; `bytes` is the size of what `finish` would make now, outer keys included. Of a
+ * deflated one, it is the most that it can be.
+ */
 export interface Added {
   readonly _tag: "Added"
   readonly records: number
@@ -42,7 +45,9 @@ const isPartitionKey = (key: string): boolean => {
   if (key.length === 0 || !key.isWellFormed()) return false
   // Up to twice as many code units as characters.
   if (key.length > 2 * partitionKeyCharactersMax) return false
-  return key.length <= partitionKeyCharactersMax || [...key].length <= partitionKeyCharactersMax
+  return (
+    key.length <= partitionKeyCharactersMax || Array.from(key).length <= partitionKeyCharactersMax
+  )
 }
 
 /** Why a record cannot be taken whatever its size; none when it can. */

@@ -32,7 +32,7 @@ export type OutgoingFormat =
 export interface AggregatorOptions {
   readonly md5: Md5
   readonly limits?: Partial<WriteLimits>
-  /** How a record goes out that is alone: `plain` (as the KPL does, the default) or in a message. */
+  /** How a record goes out that is alone: `plain` (as from the KPL, the default), or aggregated. */
   readonly single?: "plain" | "aggregated"
   readonly format?: OutgoingFormat
 }
@@ -62,6 +62,12 @@ export interface AggregatorContents {
   readonly records: ReadonlyArray<PendingRecord>
   readonly messageBytes: number
 }
+
+const outerOf = (record: NewUserRecord, partition: Entry, hash: Entry | undefined): Outer => ({
+  partitionKey: record.partitionKey,
+  explicitHashKey: record.explicitHashKey,
+  bytes: partition.encoded.length + (hash?.encoded.length ?? 0)
+})
 
 /** What `Deflate` may add to its input at most. */
 const deflateGrowth = (bytes: number): number => Math.floor(bytes / 1024) + 64
@@ -115,9 +121,8 @@ export class Aggregator {
       data,
       tags: record.tags ?? noTags
     })
-    const alone = this.#outerOf(record, partition, hash)
     const isFirst = this.#outer === undefined
-    const outer = this.#outer ?? alone
+    const outer = this.#outer ?? outerOf(record, partition, hash)
     const messageBytes =
       this.#messageBytes + fieldBytes(pending.bytes) + partition.added + (hash?.added ?? 0)
     const bytes =
@@ -154,14 +159,6 @@ export class Aggregator {
     this.#records = []
     this.#messageBytes = 0
     this.#outer = undefined
-  }
-
-  #outerOf(record: NewUserRecord, partition: Entry, hash: Entry | undefined): Outer {
-    return {
-      partitionKey: record.partitionKey,
-      explicitHashKey: record.explicitHashKey,
-      bytes: partition.encoded.length + (hash?.encoded.length ?? 0)
-    }
   }
 
   #goesPlain(record: PendingRecord): boolean {

@@ -1,8 +1,12 @@
 import fc from "fast-check"
+import { createHash } from "node:crypto"
 import { describe, expect, it } from "vitest"
 import { deflateSync, inflateSync } from "node:zlib"
 import { deaggregator } from "./index.ts"
-import { join, md5, sample, seal } from "./testing/wire.ts"
+import { join, sample, sealing } from "./testing/wire.ts"
+
+const md5 = (input: Uint8Array): Uint8Array => createHash("md5").update(input).digest()
+const seal = sealing(md5)
 
 const open = deaggregator({
   md5,

@@ -9,7 +9,10 @@ import {
   hashRange,
   type PlainReason
 } from "./index.ts"
-import { bytes, integer, join, md5, record, sample, seal, text, varint } from "./testing/wire.ts"
+import { bytes, integer, join, record, sample, sealing, text, varint } from "./testing/wire.ts"
+
+const md5 = (input: Uint8Array): Uint8Array => createHash("md5").update(input).digest()
+const seal = sealing(md5)
 
 const open = (input: Uint8Array, options: Partial<DeaggregatorOptions> = {}): Deaggregated =>
   deaggregator({ md5, ...options })(input)

@@ -17,7 +17,7 @@ export interface Entry {
  * that look like integers to the front, and every index after them would name another key.
  */
 export class KeyTable {
-  readonly #entries = new Map<string, { readonly index: number; readonly encoded: Uint8Array }>()
+  readonly #entries = new Map<string, Entry>()
 
   get size(): number {
     return this.#entries.size
@@ -26,7 +26,7 @@ export class KeyTable {
   /** Looks a key up without entering it. */
   find(key: string): Entry {
     const known = this.#entries.get(key)
-    if (known !== undefined) return { key, ...known, isNew: false, added: 0 }
+    if (known !== undefined) return known
     const encoded = encodeUtf8(key)
     const added = fieldBytes(encoded.length)
     return { key, index: this.#entries.size, isNew: true, encoded, added }
@@ -34,7 +34,7 @@ export class KeyTable {
 
   /** Enters what `find` answered, unless it stands there. */
   enter({ encoded, index, isNew, key }: Entry): void {
-    if (isNew) this.#entries.set(key, { index, encoded })
+    if (isNew) this.#entries.set(key, { key, index, isNew: false, encoded, added: 0 })
   }
 
   /** The encoded keys in their order. */

@@ -28,6 +28,8 @@ const pendingTag = (tag: Tag): PendingTag => {
   return { key, value, bytes }
 }
 
+const noPendingTags: ReadonlyArray<PendingTag> = []
+
 /** Prepares a record and counts its bytes exactly. */
 export const pendingRecord = (record: {
   readonly partitionKeyIndex: number
@@ -36,7 +38,7 @@ export const pendingRecord = (record: {
   readonly tags: ReadonlyArray<Tag>
 }): PendingRecord => {
   const { data, explicitHashKeyIndex, partitionKeyIndex } = record
-  const tags = record.tags.map(pendingTag)
+  const tags = record.tags.length === 0 ? noPendingTags : record.tags.map(pendingTag)
   let bytes = integerFieldBytes(partitionKeyIndex) + fieldBytes(data.length)
   if (explicitHashKeyIndex !== undefined) bytes += integerFieldBytes(explicitHashKeyIndex)
   for (const tag of tags) bytes += fieldBytes(tag.bytes)

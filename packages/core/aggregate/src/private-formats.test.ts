@@ -1,7 +1,11 @@
+import { createHash } from "node:crypto"
 import { describe, expect, it } from "vitest"
 import { deflateSync, inflateSync } from "node:zlib"
 import { deaggregator } from "./index.ts"
-import { join, md5, sample, seal, text } from "./testing/wire.ts"
+import { join, sample, sealing, text } from "./testing/wire.ts"
+
+const md5 = (input: Uint8Array): Uint8Array => createHash("md5").update(input).digest()
+const seal = sealing(md5)
 
 const inflate = (deflated: Uint8Array, bytesMax: number): Uint8Array =>
   inflateSync(deflated, { maxOutputLength: bytesMax })

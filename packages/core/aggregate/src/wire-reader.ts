@@ -1,9 +1,9 @@
 /**
  * Reading the protobuf wire format, as far as three messages need it, from hostile bytes.
  *
- * The first fault sticks: it stands in `fault` with its offset in `faultAt`, and moves the reader to
- * the end of the range that it is in, so that the loop over its fields ends. The caller looks at
- * `fault` behind its loop. A field that is not known is skipped, groups included.
+ * The first fault sticks: it stands in `fault` with its offset in `faultAt`, and moves the reader
+ * to the end of the range that it is in, so that the loop over its fields ends. The caller looks
+ * at `fault` behind its loop. A field that is not known is skipped, groups included.
  */
 import type { PlainReason } from "./plain.ts"
 

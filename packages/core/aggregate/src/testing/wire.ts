@@ -2,18 +2,16 @@
  * A second encoder, written from the three proto messages alone and sharing nothing with the
  * product: it can write what no sound encoder writes.
  */
-import { createHash } from "node:crypto"
-
-/** MD5 by Node. */
-export const md5 = (bytes: Uint8Array): Uint8Array => createHash("md5").update(bytes).digest()
+import type { Md5 } from "../platform.ts"
 
 /** Bytes of a text. */
 export const text = (value: string): Uint8Array => new TextEncoder().encode(value)
 
 /** Joins pieces of bytes and single bytes. */
 export const join = (...pieces: ReadonlyArray<Uint8Array | number>): Uint8Array => {
-  const parts = pieces.map((piece) => (typeof piece === "number" ? Uint8Array.of(piece) : piece))
-  return Uint8Array.from(Buffer.concat(parts))
+  return Uint8Array.from(
+    pieces.flatMap((piece) => (typeof piece === "number" ? piece : [...piece]))
+  )
 }
 
 /** A base 128 varint. */
@@ -58,9 +56,11 @@ export const record = (fields: {
   return bytes(3, content)
 }
 
-/** Puts an envelope around a message. */
-export const seal = (message: Uint8Array, first = 0xf3): Uint8Array =>
-  join(first, 0x89, 0x9a, 0xc2, message, md5(message))
+/** Makes the function that puts an envelope around a message. */
+export const sealing =
+  (md5: Md5) =>
+  (message: Uint8Array, first = 0xf3): Uint8Array =>
+    join(first, 0x89, 0x9a, 0xc2, message, md5(message))
 
 /** An aggregate of two keys, a hash key and three records, one of them empty and one with tags. */
 export const sample = join(
