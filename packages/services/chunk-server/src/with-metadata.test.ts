@@ -70,7 +70,7 @@ const makeWholeCluster = Effect.gen(function* () {
       Effect.map(({ response }) => response),
       Effect.provideContext(client)
     )
-  const machine = Effect.fnUntraced(function* (name: string) {
+  const machine = Effect.fnUntraced(function* (name: string, deviceId = name) {
     const disk = yield* MemoryDisk.make()
     const context = yield* Layer.build(
       Layer.mergeAll(
@@ -80,8 +80,8 @@ const makeWholeCluster = Effect.gen(function* () {
         MemoryChunkPath.layerEndpoint(path, name)
       )
     )
-    const directory = directoryOf(name)
-    yield* Context.get(context, ChunkDevices).format({ directory, clusterId, deviceId: name })
+    const directory = directoryOf(deviceId)
+    yield* Context.get(context, ChunkDevices).format({ directory, clusterId, deviceId })
     let incarnation = 0
     const start = Effect.gen(function* () {
       const scope = yield* Scope.fork(yield* Scope.Scope)
@@ -191,7 +191,7 @@ describe("chunk servers under the metadata service", () => {
   it.live("metadata-B22: a server that dies is replaced; when it returns, surplus goes", () =>
     Effect.gen(function* () {
       const cluster = yield* makeWholeCluster
-      const machines = yield* Effect.forEach(["d1", "d2", "d3"], cluster.machine)
+      const machines = yield* Effect.forEach(["d1", "d2", "d3"], (name) => cluster.machine(name))
       const running = new Map(
         yield* Effect.forEach(machines, (each) =>
           Effect.map(each.start, (server) => [each.name, { each, server }] as const)
@@ -219,7 +219,7 @@ describe("chunk servers under the metadata service", () => {
   it.live("metadata-B31: a damaged copy is found by a read, replaced, then removed", () =>
     Effect.gen(function* () {
       const cluster = yield* makeWholeCluster
-      const machines = yield* Effect.forEach(["d1", "d2", "d3"], cluster.machine)
+      const machines = yield* Effect.forEach(["d1", "d2", "d3"], (name) => cluster.machine(name))
       yield* Effect.forEach(machines, (each) => each.start)
       const chunk = yield* eventually(store(cluster))
       const [source] = yield* holders(cluster, chunk)
@@ -239,10 +239,32 @@ describe("chunk servers under the metadata service", () => {
     })
   )
 
+  it.live(
+    "metadata-B76: of two servers with one device id the first is served, the clone is not",
+    () =>
+      Effect.gen(function* () {
+        const cluster = yield* makeWholeCluster
+        const first = yield* cluster.machine("d1")
+        const other = yield* cluster.machine("d2")
+        const servers = [yield* first.start, yield* other.start]
+        const chunk = yield* eventually(store(cluster))
+        const clone = yield* cluster.machine("d9", "d1")
+        const second = yield* clone.start
+        yield* eventually(
+          Effect.flatMap(second.status, ({ devices }) =>
+            devices[0]?.state === "refused" ? Effect.void : Effect.fail("not yet")
+          )
+        )
+        assert.match((yield* second.status).devices[0]?.reason ?? "", /live on host host-d1/)
+        assert.strictEqual(yield* copiesOn(servers), 2)
+        yield* assertReadable(cluster, chunk)
+      })
+  )
+
   it.live("what is freed is removed from every device", () =>
     Effect.gen(function* () {
       const cluster = yield* makeWholeCluster
-      const machines = yield* Effect.forEach(["d1", "d2"], cluster.machine)
+      const machines = yield* Effect.forEach(["d1", "d2"], (name) => cluster.machine(name))
       const servers = yield* Effect.forEach(machines, (each) => each.start)
       const chunk = yield* eventually(store(cluster))
       yield* cluster.ask(MetadataOperations.free, { chunks: [chunk] })
