@@ -23,7 +23,8 @@ import {
 import { readCommandId } from "./command-id.ts"
 import { finishCopy, tellCopies, type CopyCommand } from "./copies.ts"
 import { acknowledgeDeletion } from "./deletions.ts"
-import { putDevice } from "./devices.ts"
+import { findDevice, putDevice } from "./devices.ts"
+import { COPIES_IN } from "./figures.ts"
 import { claimDevice } from "./claim-device.ts"
 import { digestEquals, type Digest } from "./digest.ts"
 import type { Draft } from "./draft.ts"
@@ -165,12 +166,18 @@ const answerDevices = (
     commands.push(...tellCopies(draft, device), ...tellVerifications(draft, device))
     if (device.fresh) commands.push(...tellDeletions(draft, device))
   }
-  const busy = commands.length > 0 || draft.copyJobs.size > 0
+  const busy = commands.length > 0 || options.claimed.some((said) => hasCopies(draft, said))
   const intervalMs = busy
     ? Math.min(HASTE_MS, draft.settings.heartbeatMs)
     : draft.settings.heartbeatMs
   const { refused } = options
   return reply(draft, confirmed, { commands, reportsWanted, refused, intervalMs })
+}
+
+/** Whether a device copies for repair now: what it says next decides what it is told next. */
+const hasCopies = (draft: Draft, { deviceId }: DeviceFigures): boolean => {
+  const device = findDevice(draft, deviceId)
+  return device !== undefined && draft.figures.get(device.index, COPIES_IN) > 0
 }
 
 /** The serving device that a message under this epoch speaks for. */

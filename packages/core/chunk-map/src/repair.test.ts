@@ -87,6 +87,20 @@ describe("repair", () => {
     expect(total).toBe(2)
   })
 
+  it("a device with a corrupt copy is no target for a good one before that is gone", () => {
+    const cluster = setUp()
+    const chunk = cluster.write(["a", "b"], { goal: 3 })
+    const bad = { _tag: "Bad", deviceId: "a", epoch: 1, chunk } as const
+    cluster.server("ha").changes.push(bad)
+    cluster.server("ha").holdCommands = true
+    cluster.beat("ha")
+    cluster.pass(10)
+    expect(jobs(cluster).map((job) => job.target)).toEqual(["c"])
+    cluster.server("ha").holdCommands = false
+    cluster.rounds(8)
+    expect(holders(cluster, chunk)).toBe("abc")
+  })
+
   it("metadata-B27: an accusation is checked by the device before it is believed", () => {
     const cluster = setUp()
     const chunk = cluster.write(["a", "b"])
