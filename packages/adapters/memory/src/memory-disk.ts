@@ -45,6 +45,8 @@ export interface MemoryDisk {
   readonly usage: Effect.Effect<{ readonly capacity: number; readonly used: number }>
   /** The cell keys of a file in order, to aim a fault at. */
   readonly keys: (file: string) => Effect.Effect<ReadonlyArray<string>>
+  /** The synced cells of a file, whoever holds it: for those who judge what is durable. */
+  readonly cells: (file: string) => ReadonlyMap<string, Cell>
 }
 
 interface PendingWrite {
@@ -242,7 +244,8 @@ const make = Effect.fnUntraced(function* (options: { readonly capacity?: number 
     apply: (fault) => Effect.sync(() => applyFault(state, fault)),
     hold: hold(state),
     usage: Effect.sync(() => ({ capacity: state.capacity, used: state.used })),
-    keys: (file) => Effect.sync(() => sortedKeys(cellsOf(state, file), ""))
+    keys: (file) => Effect.sync(() => sortedKeys(cellsOf(state, file), "")),
+    cells: (file) => cellsOf(state, file)
   }
   return disk
 })

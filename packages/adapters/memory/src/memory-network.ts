@@ -31,6 +31,8 @@ export interface MemoryNetworkOptions {
   readonly heldMax?: number
   /** Messages that delays keep on the way before more are lost; 65,536. */
   readonly onTheWayMax?: number
+  /** Told of every event as it happens; the trace keeps the newest only. */
+  readonly observe?: (event: NetworkEvent) => void
 }
 
 /** A network that services share in a test or a simulation. */
@@ -56,7 +58,7 @@ const make = Effect.fnUntraced(function* (options: MemoryNetworkOptions = {}) {
   const seed = yield* Random.nextInt
   const origin = clock.monotonicTimeNanosUnsafe()
   const random = yield* Random.Random.pipe(Random.withSeed(seed))
-  const trace = makeNetworkTrace(options.traceEventsMax ?? 4_096)
+  const trace = makeNetworkTrace(options.traceEventsMax ?? 4_096, options.observe)
   const links = makeLinks({
     clock,
     random,

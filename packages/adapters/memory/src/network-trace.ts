@@ -36,8 +36,14 @@ export interface NetworkTrace {
   readonly counters: () => NetworkCounters
 }
 
-/** Makes an empty trace; `add` is O(1) amortised, memory is bounded by twice `eventsMax`. */
-export const makeNetworkTrace = (eventsMax: number): NetworkTrace => {
+/**
+ * Makes an empty trace; `add` is O(1) amortised, memory is bounded by twice `eventsMax`. `observe` is
+ * told of every event.
+ */
+export const makeNetworkTrace = (
+  eventsMax: number,
+  observe: (event: NetworkEvent) => void = () => undefined
+): NetworkTrace => {
   let events: Array<NetworkEvent> = []
   const counters = {
     request: 0,
@@ -54,6 +60,7 @@ export const makeNetworkTrace = (eventsMax: number): NetworkTrace => {
   return {
     add: (event) => {
       counters[event.kind] += 1
+      observe(event)
       events.push(event)
       if (events.length >= 2 * eventsMax) events = events.slice(events.length - eventsMax)
     },

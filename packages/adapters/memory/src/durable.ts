@@ -1,0 +1,69 @@
+/** What is durable on a disk, seen past the ports: for those who judge what services promised. */
+import type { ChunkName, PartitionAddress } from "@holdfast/storage"
+import { type Cell, isIntact } from "./cells.ts"
+import { blockBytes, blockKey, headValue } from "./device-cells.ts"
+import { splitFrames } from "./frames.ts"
+import { Option } from "effect"
+
+/** A copy whose name is on a device. */
+export interface DurableCopy extends ChunkName {
+  /** Head and blocks are as they were written. */
+  readonly isIntact: boolean
+  /** A cell that holds bytes of it, to aim damage at. */
+  readonly block: string
+}
+
+const judged = new WeakMap<Cell, boolean>()
+
+/** Cells never change, so that each is judged once. */
+const isSound = (cell: Cell | undefined): boolean => {
+  if (cell === undefined) return false
+  const known = judged.get(cell)
+  if (known !== undefined) return known
+  const sound = isIntact(cell)
+  judged.set(cell, sound)
+  return sound
+}
+
+const headPattern = /^c\/(\d+)\/(\d+)\/(\d+)\/head$/
+
+const areBlocksSound = (
+  cells: ReadonlyMap<string, Cell>,
+  chunk: ChunkName,
+  length: number
+): boolean => {
+  for (let index = 0; index * blockBytes < length; index += 1) {
+    if (!isSound(cells.get(blockKey(chunk, index)))) return false
+  }
+  return true
+}
+
+/** The copies in a device's cells, in no order; O(cells). */
+export const durableCopies = (cells: ReadonlyMap<string, Cell>): ReadonlyArray<DurableCopy> => {
+  const copies: Array<DurableCopy> = []
+  for (const [key, head] of cells) {
+    const match = headPattern.exec(key)
+    if (match === null) continue
+    const [fileId = 0, chunkId = 0, version = 0] = match.slice(1).map(Number)
+    const chunk = { fileId, chunkId, version }
+    const described = isSound(head) ? headValue.decode(head.bytes) : Option.none()
+    const isIntact =
+      Option.isSome(described) && areBlocksSound(cells, chunk, described.value.length)
+    copies.push({ ...chunk, isIntact, block: blockKey(chunk, 0) })
+  }
+  return copies
+}
+
+/** The intact partitions in a store's cells, with their states as they were committed. */
+export const durablePartitions = (
+  cells: ReadonlyMap<string, Cell>
+): ReadonlyArray<PartitionAddress & { readonly state: Uint8Array }> => {
+  const partitions: Array<PartitionAddress & { readonly state: Uint8Array }> = []
+  for (const [key, cell] of cells) {
+    const [kind, application, partition] = key.split("/")
+    if (kind !== "p" || application === undefined || partition === undefined) continue
+    const [state] = isSound(cell) ? splitFrames(cell.bytes) : []
+    if (state !== undefined) partitions.push({ application, key: partition, state })
+  }
+  return partitions
+}
