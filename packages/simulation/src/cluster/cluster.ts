@@ -1,0 +1,107 @@
+/**
+ * A whole cluster of real services in one process, under virtual time.
+ *
+ *     metadata ─┐                                 ┌─ host-1 ── device-1-1, device-1-2
+ *     peer-1.. ─┼── memory network with faults ───┼─ host-2 ── ...
+ *     worker-1..┘        │                        └─ ...
+ *     client-1.. ────────┘      streams, checkpoints and leases: a broker that all workers share
+ */
+import type { ChunkServer } from "@holdfast/service-chunk-server"
+import type { MetadataService } from "@holdfast/service-metadata"
+import type { Peer } from "@holdfast/service-peer"
+import type { Worker } from "@holdfast/service-worker"
+import type { Context } from "effect"
+import type { SimulatedNode } from "./node.ts"
+import {
+  type ClientServices,
+  makeClientNode,
+  makeHostNode,
+  makeMetadataNode,
+  makePeerNode,
+  makeWorkerNode
+} from "./nodes.ts"
+import type { Site } from "./site.ts"
+
+/** How many nodes of each kind. */
+export interface ClusterShape {
+  readonly hosts: number
+  readonly devicesPerHost: number
+  readonly peers: number
+  readonly workers: number
+  readonly clients: number
+}
+
+/** A simulated cluster. */
+export interface SimulatedCluster {
+  readonly site: Site
+  readonly shape: ClusterShape
+  readonly metadata: SimulatedNode<MetadataService>
+  readonly hosts: ReadonlyArray<SimulatedNode<ChunkServer>>
+  readonly peers: ReadonlyArray<SimulatedNode<Peer["Service"]>>
+  readonly workers: ReadonlyArray<SimulatedNode<Worker["Service"]>>
+  readonly clients: ReadonlyArray<SimulatedNode<Context.Context<ClientServices>>>
+  readonly devices: ReadonlyArray<string>
+  /** The nodes that faults may meet, by name; clients are not among them. */
+  readonly servers: ReadonlyMap<string, SimulatedNode<unknown>>
+}
+
+const names = (prefix: string, count: number): ReadonlyArray<string> =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${index + 1}`)
+
+const devicesOf = (host: string, count: number): ReadonlyArray<string> =>
+  names(host.replace("host", "device"), count)
+
+/** The names of all disks of a shape. */
+const diskNames = (shape: ClusterShape): ReadonlyArray<string> => [
+  "metadata",
+  ...names("peer", shape.peers),
+  ...names("host", shape.hosts).flatMap((host) => devicesOf(host, shape.devicesPerHost))
+]
+
+/** The names of the nodes that faults may meet. */
+export const serverNames = (shape: ClusterShape): ReadonlyArray<string> => [
+  "metadata",
+  ...names("host", shape.hosts),
+  ...names("peer", shape.peers),
+  ...names("worker", shape.workers)
+]
+
+/** The names of the devices. */
+export const deviceNames = (shape: ClusterShape): ReadonlyArray<string> =>
+  names("host", shape.hosts).flatMap((host) => devicesOf(host, shape.devicesPerHost))
+
+/** Makes a cluster's nodes; none is started. */
+export const makeCluster = (site: Site, shape: ClusterShape): SimulatedCluster => {
+  for (const disk of diskNames(shape)) site.disk(disk)
+  const peerNames = names("peer", shape.peers)
+  const metadata = makeMetadataNode(site)
+  const hosts = names("host", shape.hosts).map((host) =>
+    makeHostNode(site, host, devicesOf(host, shape.devicesPerHost))
+  )
+  const peers = peerNames.map((peer) => makePeerNode(site, peer, peerNames))
+  const workers = names("worker", shape.workers).map((worker) => makeWorkerNode(site, worker))
+  const clients = names("client", shape.clients).map((client) => makeClientNode(site, client))
+  const servers = new Map<string, SimulatedNode<unknown>>()
+  for (const node of [metadata, ...hosts, ...peers, ...workers]) servers.set(node.name, node)
+  return {
+    site,
+    shape,
+    metadata,
+    hosts,
+    peers,
+    workers,
+    clients,
+    devices: deviceNames(shape),
+    servers
+  }
+}
+
+/** Starts every node that is down. */
+export const startAll = (cluster: SimulatedCluster): void => {
+  for (const node of cluster.servers.values()) node.start()
+  for (const node of cluster.clients) node.start()
+}
+
+/** Whether every node is up. */
+export const isAllUp = (cluster: SimulatedCluster): boolean =>
+  [...cluster.servers.values(), ...cluster.clients].every(({ isUp }) => isUp)

@@ -1,0 +1,194 @@
+/** How each kind of node starts: the real service over watched memory ports. */
+import { crc32 } from "node:zlib"
+import { MemoryChunkPath } from "@holdfast/adapter-memory"
+import { makeCatalogue } from "@holdfast/catalogue"
+import {
+  ArchiveClient,
+  CatalogueClient,
+  cataloguePlatform,
+  ChunkClient,
+  clientLayer,
+  MetadataClient,
+  PeerClient
+} from "@holdfast/client"
+import { distribute, PeerId } from "@holdfast/keyspace"
+import { archivePipelineLayer } from "@holdfast/service-archive"
+import { type ChunkServer, startChunkServer } from "@holdfast/service-chunk-server"
+import { type MetadataService, startMetadataService } from "@holdfast/service-metadata"
+import { hostApplication, Peer } from "@holdfast/service-peer"
+import { parseWorkerConfig, Worker } from "@holdfast/service-worker"
+import { ChunkDevices, ChunkTransport } from "@holdfast/storage"
+import { HostId, WorkerId } from "@holdfast/wire"
+import { Context, Effect, Layer, Option, Result, type Scope } from "effect"
+import { ledger } from "../workload/ledger.ts"
+import { SimulatedNode } from "./node.ts"
+import {
+  chunkServerSettings,
+  clientSettings,
+  mapSettings,
+  peerTimes,
+  workerSettings
+} from "./settings.ts"
+import { clusterId, mac, type Site } from "./site.ts"
+import { brokerOf, devicesOf, journalOf, messagingOf, partitionsOf } from "./watched-ports.ts"
+
+/** Everything that a program may ask of a cluster. */
+export type ClientServices =
+  | ArchiveClient
+  | CatalogueClient
+  | ChunkClient
+  | ChunkTransport
+  | MetadataClient
+  | PeerClient
+
+/** The applications of every peer. */
+export const applications = [
+  hostApplication(makeCatalogue(cataloguePlatform)),
+  hostApplication(ledger)
+]
+
+/** Builds a layer in the scope of a node and runs an effect with it. */
+const withLayer = <A, E, R, E2>(
+  layer: Layer.Layer<R, E2>,
+  effect: Effect.Effect<A, E, R | Scope.Scope>
+): Effect.Effect<A, E | E2, Scope.Scope> =>
+  Effect.flatMap(Layer.build(Layer.fresh(layer)), (context) =>
+    Effect.provideContext(effect, context)
+  )
+
+/** The metadata service. */
+export const makeMetadataNode = (site: Site): SimulatedNode<MetadataService> => {
+  const name = "metadata"
+  const disk = site.disk(name)
+  return new SimulatedNode(site, {
+    name,
+    disks: [disk],
+    start: () =>
+      withLayer(
+        Layer.merge(messagingOf(site, name), journalOf(site, name, disk)),
+        startMetadataService({
+          clusterId,
+          mac,
+          crc32: (bytes) => crc32(bytes),
+          map: mapSettings,
+          service: { invariantsMs: 5_000, compactBytes: 16 * 1024 }
+        })
+      )
+  })
+}
+
+/** The directory of a device; its disk has the same name. */
+export const directoryOf = (device: string): string => `/devices/${device}`
+
+/** A chunk server with its devices, which are formatted when it starts for the first time. */
+export const makeHostNode = (
+  site: Site,
+  name: string,
+  devices: ReadonlyArray<string>
+): SimulatedNode<ChunkServer> => {
+  const diskOf = (directory: string) => site.disk(directory.slice(directory.lastIndexOf("/") + 1))
+  const directories = devices.map(directoryOf)
+  const formatMissing = Effect.gen(function* () {
+    const ports = yield* ChunkDevices
+    for (const device of devices) {
+      const directory = directoryOf(device)
+      if (site.disk(device).cells(directory).size > 0) continue
+      yield* ports.format({ directory, clusterId, deviceId: device })
+    }
+  })
+  const serve = (incarnation: number) =>
+    startChunkServer({
+      clusterId,
+      hostId: HostId.make(name),
+      incarnation,
+      mac,
+      listen: { host: name, port: 0 },
+      devices: directories.map((directory) => ({
+        directory,
+        reservedBytes: 0,
+        capacityBytes: Option.none()
+      })),
+      settings: chunkServerSettings
+    })
+  return new SimulatedNode(site, {
+    name,
+    disks: devices.map(site.disk),
+    start: (life) =>
+      withLayer(
+        Layer.mergeAll(
+          messagingOf(site, name),
+          devicesOf(site, name, diskOf),
+          MemoryChunkPath.layerTransport(site.path, name),
+          MemoryChunkPath.layerEndpoint(site.path, name)
+        ),
+        Effect.andThen(formatMissing, serve(life))
+      )
+  })
+}
+
+/** A peer among all peers. */
+export const makePeerNode = (
+  site: Site,
+  name: string,
+  all: ReadonlyArray<string>
+): SimulatedNode<Peer["Service"]> => {
+  const disk = site.disk(name)
+  const members = all.map((each) => ({ peer: PeerId.make(each) }))
+  const distribution = Result.getOrThrow(distribute({ members, epoch: 0 }))
+  return new SimulatedNode(site, {
+    name,
+    disks: [disk],
+    start: () =>
+      withLayer(
+        Layer.provide(
+          Peer.layer({
+            cluster: clusterId,
+            peer: PeerId.make(name),
+            distribution,
+            applications,
+            times: peerTimes
+          }),
+          Layer.merge(messagingOf(site, name), partitionsOf(site, name, disk))
+        ),
+        Effect.map(Peer, (peer) => peer)
+      )
+  })
+}
+
+const clientOf = (site: Site, name: string) => {
+  const transport = MemoryChunkPath.layerTransport(site.path, name)
+  return clientLayer({ cluster: clusterId, sender: name, ...clientSettings }).pipe(
+    Layer.provideMerge(Layer.merge(messagingOf(site, name), transport))
+  )
+}
+
+/** A worker that archives every active archive; each stream is one archive of the same name. */
+export const makeWorkerNode = (site: Site, name: string): SimulatedNode<Worker["Service"]> => {
+  const worker = WorkerId.make(name)
+  const config = Result.getOrThrow(
+    parseWorkerConfig({ ...workerSettings, cluster: clusterId, worker })
+  )
+  return new SimulatedNode(site, {
+    name,
+    disks: [],
+    start: () =>
+      withLayer(
+        Worker.layer(config).pipe(
+          Layer.provide(archivePipelineLayer({ archiveOf: ({ shard }) => shard })),
+          Layer.provide(Layer.merge(clientOf(site, name), brokerOf(site, name)))
+        ),
+        Effect.map(Worker, (running) => running)
+      )
+  })
+}
+
+/** A program that uses the cluster. */
+export const makeClientNode = (
+  site: Site,
+  name: string
+): SimulatedNode<Context.Context<ClientServices>> =>
+  new SimulatedNode(site, {
+    name,
+    disks: [],
+    start: () => withLayer(clientOf(site, name), Effect.context<ClientServices>())
+  })

@@ -1,0 +1,31 @@
+/** Where a deliberate mistake can be put in: each port as a service sees it. */
+import type { Messaging } from "@holdfast/messaging"
+import type { CheckpointStore, Lease, RecordSource } from "@holdfast/records"
+import type { Journal, OpenDevice, PartitionStore } from "@holdfast/storage"
+
+/** Turns a port into what a service gets in its place; the node is who asks. */
+export type Seam<Port> = (port: Port, node: string) => Port
+
+/** All seams; without a mistake each leaves its port as it is. */
+export interface Seams {
+  readonly journal: Seam<Journal["Service"]>
+  readonly device: Seam<OpenDevice>
+  readonly partitions: Seam<PartitionStore["Service"]>
+  readonly checkpoints: Seam<CheckpointStore["Service"]>
+  readonly leases: Seam<Lease["Service"]>
+  readonly source: Seam<RecordSource["Service"]>
+  readonly messaging: Seam<Messaging["Service"]>
+}
+
+const asItIs = <Port>(port: Port): Port => port
+
+/** Seams without a mistake. */
+export const soundSeams: Seams = {
+  journal: asItIs,
+  device: asItIs,
+  partitions: asItIs,
+  checkpoints: asItIs,
+  leases: asItIs,
+  source: asItIs,
+  messaging: asItIs
+}

@@ -1,0 +1,137 @@
+/** What outlives every process of a simulated cluster: time, network, disks, the broker's stores. */
+import { createHmac } from "node:crypto"
+import {
+  MemoryChunkPath,
+  MemoryDisk,
+  MemoryKeyValue,
+  MemoryNetwork,
+  MemoryStreams,
+  type NetworkEvent
+} from "@holdfast/adapter-memory"
+import { ClusterId } from "@holdfast/wire"
+import { Cause, Effect, Logger, Scope } from "effect"
+import { makeRandomSource, type RandomSource } from "../random-source.ts"
+import { SimulatedProcess } from "../time/simulated-process.ts"
+import { VirtualTime } from "../time/virtual-time.ts"
+import { makeTrace, type Trace } from "../trace.ts"
+import type { Report, Violation } from "../violation.ts"
+import type { Seams } from "./seams.ts"
+import type { Watch } from "./watch.ts"
+
+/** The cluster of every simulation. */
+export const clusterId = ClusterId.make("simulated")
+
+/** The keyed hash of the cluster. */
+export const mac = (text: string): Uint8Array =>
+  new Uint8Array(createHmac("sha256", "simulation").update(text).digest())
+
+/** The size of each disk when nothing is wrong. */
+export const diskBytes = 64 * 1024 * 1024
+
+/** What the processes of one simulation share. */
+export interface Site {
+  readonly time: VirtualTime
+  readonly trace: Trace
+  /** Split it by name before drawing from it. */
+  readonly random: RandomSource
+  /** Runs what belongs to no node: the network's timers, faults, the course of the run. */
+  readonly world: SimulatedProcess
+  readonly network: MemoryNetwork
+  readonly path: MemoryChunkPath
+  readonly streams: MemoryStreams
+  readonly keyValue: MemoryKeyValue
+  /** The disk of a name, made when there is none. */
+  readonly disk: (name: string) => MemoryDisk
+  readonly seams: Seams
+  /** Set before the first node starts. */
+  watch: Watch
+  readonly violations: Array<Violation>
+  readonly report: Report
+  /** A process of a node; `start` counts its lives. */
+  readonly makeProcess: (node: string, start: number) => SimulatedProcess
+}
+
+/** What a site is made from. */
+export interface SiteOptions {
+  readonly seed: number
+  readonly seams: Seams
+  readonly watch: Watch
+  readonly traceLinesMax: number
+}
+
+const networkLine = ({ from, kind, message, subject, to }: NetworkEvent): string =>
+  kind === "fault" ? `network ${subject}` : `${kind} ${from}>${to} ${subject} #${message}`
+
+const isWorthLogging = new Set(["Warn", "Error", "Fatal"])
+
+const makeLogger = (node: string, trace: Trace, report: Report) =>
+  Logger.make<unknown, void>(({ cause, logLevel, message }) => {
+    if (!isWorthLogging.has(logLevel)) return
+    const words = Array.isArray(message) ? message.map(String).join(" ") : String(message)
+    const why = cause.reasons.length === 0 ? "" : ` ${Cause.pretty(cause).split("\n")[0]}`
+    trace.add(`log ${node} ${logLevel}: ${words}${why}`)
+    if (logLevel === "Fatal") report("service-invariants", `${node}: ${words}`)
+  })
+
+/** Runs what does not wait, in a process, and answers what it answers. */
+const runNow = <A>(process: SimulatedProcess, time: VirtualTime, effect: Effect.Effect<A>): A => {
+  const answer: { value?: { readonly is: A } } = {}
+  process.fork(
+    Effect.map(effect, (is) => {
+      answer.value = { is }
+    })
+  )
+  time.run(() => answer.value !== undefined)
+  if (answer.value === undefined) throw new Error("what should take no time never ended")
+  return answer.value.is
+}
+
+/** Makes a site without nodes. */
+export const makeSite = (options: SiteOptions): Site => {
+  const time = new VirtualTime()
+  const random = makeRandomSource(options.seed)
+  const trace = makeTrace({ linesMax: options.traceLinesMax, nowMicros: () => time.nowMicros })
+  const violations: Array<Violation> = []
+  const report: Report = (invariant, message) => {
+    trace.add(`VIOLATION ${invariant}: ${message}`)
+    violations.push({ invariant, message, atMillis: time.nowMicros / 1_000 })
+  }
+  const makeProcess = (node: string, start: number) =>
+    new SimulatedProcess({
+      time,
+      random: random.split(`process ${node} ${start}`),
+      logger: makeLogger(node, trace, report)
+    })
+  const world = makeProcess("world", 0)
+  const network = runNow(
+    world,
+    time,
+    MemoryNetwork.make({ observe: (event) => trace.add(networkLine(event)) }).pipe(
+      Effect.provideService(Scope.Scope, Scope.makeUnsafe())
+    )
+  )
+  const disks = new Map<string, MemoryDisk>()
+  const disk = (name: string): MemoryDisk => {
+    const known = disks.get(name)
+    if (known !== undefined) return known
+    const made = runNow(world, time, MemoryDisk.make({ capacity: diskBytes }))
+    disks.set(name, made)
+    return made
+  }
+  return {
+    time,
+    trace,
+    random,
+    world,
+    network,
+    path: MemoryChunkPath.make(network),
+    streams: MemoryStreams.make(),
+    keyValue: MemoryKeyValue.make(),
+    disk,
+    seams: options.seams,
+    watch: options.watch,
+    violations,
+    report,
+    makeProcess
+  }
+}

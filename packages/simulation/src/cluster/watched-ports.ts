@@ -1,0 +1,125 @@
+/**
+ * The ports of a node, watched and with their seams.
+ *
+ *     service ──▶ seam (where a mistake may be) ──▶ watch (what the oracles see) ──▶ memory adapter
+ */
+import { crc32 } from "node:zlib"
+import {
+  type MemoryDisk,
+  memoryCheckpointStore,
+  memoryChunkDevices,
+  memoryJournal,
+  memoryLease,
+  MemoryNetwork,
+  memoryPartitionStore,
+  memoryRecordSource
+} from "@holdfast/adapter-memory"
+import { decodeJournal, type JournalEntry } from "@holdfast/chunk-map"
+import { Messaging } from "@holdfast/messaging"
+import { CheckpointStore, Lease, RecordSource } from "@holdfast/records"
+import { ChunkDevices, Journal, type OpenDevice, PartitionStore } from "@holdfast/storage"
+import { Effect, Layer, Result, Stream } from "effect"
+import type { Site } from "./site.ts"
+
+const decode = (records: Iterable<Uint8Array>): ReadonlyArray<JournalEntry> =>
+  Array.from(records, (record) => Result.getOrThrow(decodeJournal(record, crc32))).flat()
+
+/** A node's messages. */
+export const messagingOf = (site: Site, node: string): Layer.Layer<Messaging> =>
+  Layer.effect(
+    Messaging,
+    Effect.map(Messaging, (messaging) => site.seams.messaging(messaging, node))
+  ).pipe(Layer.provide(MemoryNetwork.layer(site.network, node)))
+
+const watchJournal = (site: Site, journal: Journal["Service"]): Journal["Service"] => ({
+  ...journal,
+  recover: Effect.tap(journal.recover, ({ entries, snapshot }) =>
+    Stream.concat(snapshot, entries).pipe(
+      Stream.runCollect,
+      Effect.map((records) => site.watch.journalRecovered(decode(records)))
+    )
+  ),
+  append: (records) =>
+    Effect.tap(journal.append(records), () =>
+      Effect.sync(() => site.watch.journalAppended(decode(records)))
+    )
+})
+
+/** The journal on a node's disk. */
+export const journalOf = (site: Site, node: string, disk: MemoryDisk) =>
+  Layer.effect(
+    Journal,
+    Effect.map(Journal, (journal) => site.seams.journal(watchJournal(site, journal), node))
+  ).pipe(Layer.provide(memoryJournal(disk)))
+
+const watchDevice = (site: Site, device: OpenDevice): OpenDevice => ({
+  ...device,
+  remove: (chunk) =>
+    Effect.suspend(() => {
+      site.watch.copyRemoved(device.identity.deviceId, chunk)
+      return device.remove(chunk)
+    })
+})
+
+/** The devices of a node, each on a disk of its own. */
+export const devicesOf = (site: Site, node: string, diskOf: (directory: string) => MemoryDisk) =>
+  Layer.effect(
+    ChunkDevices,
+    Effect.map(ChunkDevices, (devices) =>
+      ChunkDevices.of({
+        ...devices,
+        open: (options) =>
+          Effect.map(devices.open(options), (device) =>
+            site.seams.device(watchDevice(site, device), node)
+          )
+      })
+    )
+  ).pipe(Layer.provide(memoryChunkDevices(diskOf)))
+
+/** The partitions on a node's disk. */
+export const partitionsOf = (site: Site, node: string, disk: MemoryDisk) =>
+  Layer.effect(
+    PartitionStore,
+    Effect.map(PartitionStore, (store) => site.seams.partitions(store, node))
+  ).pipe(Layer.provide(memoryPartitionStore(disk)))
+
+const watchCheckpoints = (
+  site: Site,
+  store: CheckpointStore["Service"]
+): CheckpointStore["Service"] => ({
+  ...store,
+  save: (options) =>
+    Effect.suspend(() => {
+      const { checkpoint, shard } = options
+      return Effect.tap(store.save(options), () =>
+        Effect.sync(() => site.watch.checkpointSaved(shard, checkpoint))
+      )
+    })
+})
+
+/** The broker's stores as a worker sees them. */
+export const brokerOf = (site: Site, node: string) =>
+  Layer.mergeAll(
+    Layer.effect(
+      CheckpointStore,
+      Effect.map(CheckpointStore, (store) =>
+        site.seams.checkpoints(watchCheckpoints(site, store), node)
+      )
+    ),
+    Layer.effect(
+      Lease,
+      Effect.map(Lease, (lease) => site.seams.leases(lease, node))
+    ),
+    Layer.effect(
+      RecordSource,
+      Effect.map(RecordSource, (source) => site.seams.source(source, node))
+    )
+  ).pipe(
+    Layer.provide(
+      Layer.mergeAll(
+        memoryCheckpointStore(site.keyValue),
+        memoryLease(site.keyValue),
+        memoryRecordSource(site.streams)
+      )
+    )
+  )

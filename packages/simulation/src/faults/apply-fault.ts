@@ -1,0 +1,202 @@
+/** Lets a fault happen, and ends it. */
+import {
+  type DiskFault,
+  type DurableCopy,
+  durableCopies,
+  type LinkFaults,
+  type NetworkFault
+} from "@holdfast/adapter-memory"
+import { Effect } from "effect"
+import type { SimulatedCluster } from "../cluster/cluster.ts"
+import { directoryOf } from "../cluster/nodes.ts"
+import { diskBytes, type Site } from "../cluster/site.ts"
+import { type Fault, printFault } from "./fault.ts"
+
+/** How links are while nothing is wrong: nothing is lost, and everything takes a moment. */
+export const soundLinks: LinkFaults = {
+  loss: 0,
+  duplication: 0,
+  delayMillis: [0, 2],
+  reorder: 0
+}
+
+/** How long a sync takes while nothing is wrong, so that a crash can come before its end. */
+export const soundSyncMillis = 1
+
+const network = (site: Site, fault: NetworkFault): void => Effect.runSync(site.network.apply(fault))
+
+const disk = (site: Site, name: string, fault: DiskFault): void =>
+  Effect.runSync(site.disk(name).apply(fault))
+
+const setLinks = (site: Site, fault: Extract<Fault, { _tag: "Links" }>, faults: LinkFaults) =>
+  network(site, { _tag: "Links", from: fault.from, to: fault.to, faults })
+
+const everyPair = (
+  cluster: SimulatedCluster,
+  nodes: ReadonlyArray<string>,
+  each: (from: string, to: string) => void
+): void => {
+  const all = [...cluster.servers.keys(), ...cluster.clients.map(({ name }) => name)]
+  for (const left of nodes) {
+    for (const right of all) {
+      if (nodes.includes(right)) continue
+      each(left, right)
+      each(right, left)
+    }
+  }
+}
+
+/** The copies of a device that damage may meet: good ones, of which others are left, none damaged. */
+const flippable = (cluster: SimulatedCluster, device: string): ReadonlyArray<DurableCopy> => {
+  const everywhere = cluster.devices.flatMap((each) =>
+    durableCopies(cluster.site.disk(each).cells(directoryOf(each))).map((copy) => ({ each, copy }))
+  )
+  return durableCopies(cluster.site.disk(device).cells(directoryOf(device))).filter((copy) => {
+    const others = everywhere.filter(
+      (other) =>
+        other.each !== device &&
+        other.copy.fileId === copy.fileId &&
+        other.copy.chunkId === copy.chunkId &&
+        other.copy.version === copy.version
+    )
+    return copy.isIntact && others.length > 0 && others.every((other) => other.copy.isIntact)
+  })
+}
+
+const flip = (cluster: SimulatedCluster, fault: Extract<Fault, { _tag: "FlipBit" }>): void => {
+  const copies = flippable(cluster, fault.device)
+  const copy = copies[fault.pick % Math.max(1, copies.length)]
+  if (copy === undefined) return
+  const { fileId, chunkId, version } = copy
+  cluster.site.trace.add(`flip ${fileId}/${chunkId}@${version} on ${fault.device}`)
+  const file = directoryOf(fault.device)
+  const { bit, byte } = fault
+  disk(cluster.site, fault.device, { _tag: "FlipBit", file, key: copy.block, byte, bit })
+}
+
+const setStreams = (site: Site, unavailable: number, delayMillis: number): void => {
+  Effect.runSync(site.streams.apply({ _tag: "Unavailable", count: unavailable }))
+  Effect.runSync(site.streams.apply({ _tag: "DelayMillis", millis: delayMillis }))
+}
+
+const setStore = (
+  site: Site,
+  store: {
+    readonly unavailable: number
+    readonly lostAnswers: number
+    readonly delayMillis: number
+  }
+): void => {
+  Effect.runSync(site.keyValue.apply({ _tag: "Unavailable", count: store.unavailable }))
+  Effect.runSync(site.keyValue.apply({ _tag: "LoseAnswers", count: store.lostAnswers }))
+  Effect.runSync(site.keyValue.apply({ _tag: "DelayMillis", millis: store.delayMillis }))
+}
+
+const soundStore = { unavailable: 0, lostAnswers: 0, delayMillis: 0 }
+
+/** Lets a fault begin. */
+export const beginFault = (cluster: SimulatedCluster, fault: Fault): void => {
+  const { site } = cluster
+  site.trace.add(`fault ${printFault(fault).trim()}`)
+  const node = "node" in fault ? cluster.servers.get(fault.node) : undefined
+  switch (fault._tag) {
+    case "Links": {
+      const { delayMillis, duplication, loss, reorder } = fault
+      return setLinks(site, fault, { loss, duplication, reorder, delayMillis: [0, delayMillis] })
+    }
+    case "Isolate":
+      return everyPair(cluster, fault.nodes, (from, to) =>
+        network(site, { _tag: "Block", from, to })
+      )
+    case "OneWay":
+      return network(site, { _tag: "Block", from: fault.from, to: fault.to })
+    case "Kill":
+      return node?.killAfter(fault.steps)
+    case "PowerCut":
+      for (const each of cluster.servers.values()) each.kill()
+      return
+    case "Stop":
+      return node?.stop()
+    case "Pause":
+      return node?.pause()
+    case "Disconnect":
+      return network(site, { _tag: "Disconnect", node: fault.node })
+    case "ClockJump":
+      return node?.jumpWallClock(fault.millis)
+    case "FlipBit":
+      return flip(cluster, fault)
+    case "DiskFull": {
+      const { used } = Effect.runSync(site.disk(fault.disk).usage)
+      return disk(site, fault.disk, { _tag: "Capacity", bytes: used + 64 })
+    }
+    case "SlowDisk":
+      return disk(site, fault.disk, { _tag: "SyncMillis", millis: fault.millis })
+    case "FailWrites":
+      return disk(site, fault.disk, { _tag: "FailWrites", count: fault.count })
+    case "FailReads":
+      return disk(site, fault.disk, { _tag: "FailReads", count: fault.count })
+    case "Streams":
+      return setStreams(site, fault.unavailable, fault.delayMillis)
+    case "Store":
+      return setStore(site, fault)
+  }
+}
+
+/** Ends a fault that lasts; others end by themselves. */
+export const endFault = (cluster: SimulatedCluster, fault: Fault): void => {
+  const { site } = cluster
+  if ("forMillis" in fault) site.trace.add(`over ${printFault(fault).trim()}`)
+  const node = "node" in fault ? cluster.servers.get(fault.node) : undefined
+  switch (fault._tag) {
+    case "Links":
+      return setLinks(site, fault, soundLinks)
+    case "Isolate":
+      return everyPair(cluster, fault.nodes, (from, to) =>
+        network(site, { _tag: "Unblock", from, to })
+      )
+    case "OneWay":
+      return network(site, { _tag: "Unblock", from: fault.from, to: fault.to })
+    case "Kill":
+      // One that took fewer steps than it was given dies now.
+      node?.kill()
+      return node?.start()
+    case "Stop":
+      return node?.start()
+    case "PowerCut":
+      for (const each of cluster.servers.values()) each.start()
+      return
+    case "Pause":
+      return node?.resume()
+    case "Disconnect":
+      return network(site, { _tag: "Reconnect", node: fault.node })
+    case "DiskFull":
+      return disk(site, fault.disk, { _tag: "Capacity", bytes: diskBytes })
+    case "SlowDisk":
+      return disk(site, fault.disk, { _tag: "SyncMillis", millis: soundSyncMillis })
+    case "Streams":
+      return setStreams(site, 0, 0)
+    case "Store":
+      return setStore(site, soundStore)
+    case "ClockJump":
+    case "FlipBit":
+    case "FailWrites":
+    case "FailReads":
+      return
+  }
+}
+
+/** Ends everything that is wrong with the surroundings; nodes are not started. */
+export const healAll = (cluster: SimulatedCluster, plan: ReadonlyArray<Fault>): void => {
+  const { site } = cluster
+  network(site, { _tag: "Heal" })
+  for (const node of cluster.servers.values()) node.spare()
+  for (const fault of plan) {
+    if (fault._tag === "Kill" || fault._tag === "Stop" || fault._tag === "PowerCut") continue
+    endFault(cluster, fault)
+  }
+  for (const name of [...cluster.devices, ...cluster.servers.keys()]) {
+    if (/^(host|worker)/.test(name)) continue
+    disk(site, name, { _tag: "FailWrites", count: 0 })
+    disk(site, name, { _tag: "FailReads", count: 0 })
+  }
+}

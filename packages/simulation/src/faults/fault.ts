@@ -1,0 +1,61 @@
+/**
+ * Faults as data: what goes wrong, when and for how long, each by itself, so that a plan can be
+ * printed one fault a line, and any subset of a plan is a plan.
+ */
+import { Schema } from "effect"
+
+const Millis = Schema.Natural
+const Count = Schema.Natural
+const Probability = Schema.Number.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
+const Name = Schema.String
+const lasting = { atMillis: Millis, forMillis: Millis }
+
+/**
+ * A fault. `Links`: what links from and to these nodes do, null for any. `Isolate`: these nodes
+ * against all others, both ways. `OneWay`: nothing passes from one node to another. `Kill`: `kill -9`
+ * in place of one of the next steps, unsynced writes lost. `PowerCut`: all servers at once. `Stop`: in
+ * order. `Pause`: the process stands still. `Disconnect`: no broker, and the node knows it.
+ * `ClockJump`: the wall clock of a node. `FlipBit`: one bit of a copy that is not the last good one.
+ * `DiskFull`, `SlowDisk`, `FailWrites`, `FailReads`: a disk. `Streams`, `Store`: the broker does not
+ * answer so many operations, or answers them late; `LostAnswers`: what it did is not answered.
+ */
+export const Fault = Schema.TaggedUnion({
+  Links: {
+    ...lasting,
+    from: Schema.NullOr(Name),
+    to: Schema.NullOr(Name),
+    loss: Probability,
+    duplication: Probability,
+    delayMillis: Millis,
+    reorder: Probability
+  },
+  Isolate: { ...lasting, nodes: Schema.Array(Name) },
+  OneWay: { ...lasting, from: Name, to: Name },
+  Kill: { ...lasting, node: Name, steps: Count },
+  PowerCut: { ...lasting },
+  Stop: { ...lasting, node: Name },
+  Pause: { ...lasting, node: Name },
+  Disconnect: { ...lasting, node: Name },
+  ClockJump: { atMillis: Millis, node: Name, millis: Schema.Int },
+  FlipBit: { atMillis: Millis, device: Name, pick: Count, byte: Count, bit: Count },
+  DiskFull: { ...lasting, disk: Name },
+  SlowDisk: { ...lasting, disk: Name, millis: Millis },
+  FailWrites: { atMillis: Millis, disk: Name, count: Count },
+  FailReads: { atMillis: Millis, disk: Name, count: Count },
+  Streams: { ...lasting, unavailable: Count, delayMillis: Millis },
+  Store: { ...lasting, unavailable: Count, lostAnswers: Count, delayMillis: Millis }
+})
+/** A fault. */
+export type Fault = typeof Fault.Type
+
+/** A plan: faults in any order, each at its own time after the start of the faulty phase. */
+export const FaultPlan = Schema.Array(Fault)
+/** A plan. */
+export type FaultPlan = typeof FaultPlan.Type
+
+/** A fault in one line. */
+export const printFault = (fault: Fault): string => {
+  const { _tag, atMillis, ...rest } = fault
+  const words = Object.entries(rest).map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+  return `${String(atMillis).padStart(7)} ms  ${_tag} ${words.join(" ")}`.trimEnd()
+}

@@ -1,0 +1,36 @@
+/** Profiles: the shape of a cluster, what is done to it, and which faults it meets. */
+import type { ClusterShape } from "./cluster/cluster.ts"
+import type { FaultWeights } from "./faults/draw-plan.ts"
+import { chunks } from "./workload/chunks.ts"
+import type { MakeWorkload } from "./workload/workload.ts"
+
+/** A kind of simulation. */
+export interface Profile {
+  readonly name: string
+  readonly shape: ClusterShape
+  /** How long the faulty phase lasts, in virtual time. */
+  readonly phaseMillis: number
+  readonly faultsMax: number
+  readonly weights: FaultWeights
+  readonly workloads: ReadonlyArray<MakeWorkload>
+}
+
+const networkFaults: FaultWeights = { Links: 3, Isolate: 2, OneWay: 2, Disconnect: 1 }
+const processFaults: FaultWeights = { Kill: 5, PowerCut: 0.5, Stop: 2, Pause: 2, ClockJump: 1 }
+const diskFaults: FaultWeights = { DiskFull: 1, SlowDisk: 1, FailWrites: 1, FailReads: 1 }
+
+const chunksProfile: Profile = {
+  name: "chunks",
+  shape: { hosts: 4, devicesPerHost: 1, peers: 0, workers: 0, clients: 2 },
+  phaseMillis: 40_000,
+  faultsMax: 12,
+  weights: { ...networkFaults, ...processFaults, ...diskFaults, FlipBit: 2 },
+  workloads: [chunks]
+}
+
+/** All profiles. */
+export const profiles: ReadonlyArray<Profile> = [chunksProfile]
+
+/** The profile of a name. */
+export const profileNamed = (name: string): Profile | undefined =>
+  profiles.find((profile) => profile.name === name)
