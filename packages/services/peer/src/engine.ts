@@ -10,12 +10,13 @@
  */
 import { PartitionStore } from "@holdfast/storage"
 import type { ServiceError } from "@holdfast/wire"
-import { Cause, Clock, Deferred, Effect, Exit, Option, Result } from "effect"
+import { Cause, Clock, Deferred, Effect, Exit, Metric, Option, Result } from "effect"
 import type { Address } from "./address.ts"
 import { addressText } from "./address.ts"
 import type { Job, JobBody } from "./job.ts"
 import { makeJob } from "./job.ts"
 import { makeJobQueue } from "./job-queue.ts"
+import { commitsTotal, jobsTotal } from "./metrics.ts"
 import type { Resident } from "./partition-table.ts"
 import { PartitionTable, wakeWaiters } from "./partition-table.ts"
 import { jobFailed, overloaded, storageRefusal } from "./refusals.ts"
@@ -179,7 +180,9 @@ export const makeEngine = Effect.fnUntraced(function* (
       new Map()
     )
     for (const { resident } of changed) wakeWaiters(resident)
+    yield* Metric.update(jobsTotal, jobs.length)
     if (changed.length > 0) {
+      yield* Metric.update(commitsTotal, 1)
       yield* Effect.yieldNow
       const failures = yield* saveAll(changed.map(({ resident }) => resident))
       settleAll(changed, failures)

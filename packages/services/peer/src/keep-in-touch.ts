@@ -7,8 +7,9 @@
 import type { PeerId } from "@holdfast/keyspace"
 import { Messaging } from "@holdfast/messaging"
 import { PeerReplicationOperations, subjectOf } from "@holdfast/wire"
-import { Effect, Random, Result, Schema } from "effect"
+import { Effect, Metric, Random, Result, Schema } from "effect"
 import { syncWith } from "./anti-entropy.ts"
+import { countOutcome, quarantinedPartitions, residentPartitions, roundsTotal } from "./metrics.ts"
 import { monotonicMillis } from "./monotonic.ts"
 import type { PeerParts } from "./peer.ts"
 import { mendDamaged } from "./repair.ts"
@@ -44,7 +45,9 @@ const listenForHello = Effect.fnUntraced(function* (parts: PeerParts, subject: s
 const compareWith = Effect.fnUntraced(function* (parts: PeerParts, peer: PeerId) {
   if (parts.view.isFenced) return
   const isThorough = !parts.completeness.isSynced(peer)
-  yield* syncWith(parts, peer, isThorough)
+  const result = yield* Effect.result(syncWith(parts, peer, isThorough))
+  yield* countOutcome(roundsTotal, Result.isSuccess(result) ? "ok" : "failed")
+  if (Result.isFailure(result)) return yield* Effect.fail(result.failure)
   if (isThorough) parts.completeness.noteSynced(peer)
 })
 
@@ -53,12 +56,14 @@ const randomOther = Effect.fnUntraced(function* (others: ReadonlyArray<PeerId>) 
   return others[index] ?? null
 })
 
-const tidy = Effect.fnUntraced(function* ({ engine, settings }: PeerParts) {
+const tidy = Effect.fnUntraced(function* ({ engine, inventory, settings }: PeerParts) {
   const now = yield* monotonicMillis
   engine.table.evict({
     idleSince: now - settings.times.idleMillis,
     max: settings.limits.cachedMax
   })
+  yield* Metric.update(residentPartitions, engine.table.size)
+  yield* Metric.update(quarantinedPartitions, inventory.damaged.size)
 })
 
 /** Starts everything that goes by the clock; it ends with the scope. */

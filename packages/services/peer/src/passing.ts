@@ -21,7 +21,9 @@ export interface Attempt {
   readonly deadlineAt: number
 }
 
+/** What another try, here or at the next owner, may turn into an answer while there is time. */
 const RETRIED = new Set([
+  "write-concern-not-met",
   "overloaded",
   "shutting-down",
   "timeout",

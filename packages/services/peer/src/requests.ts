@@ -7,11 +7,12 @@ import type { PartitionKey } from "@holdfast/keyspace"
 import type { Messaging } from "@holdfast/messaging"
 import type { EventId } from "@holdfast/power-state"
 import { PeerOperations, ServiceError } from "@holdfast/wire"
-import { Effect, Result } from "effect"
+import { Cause, Effect, Exit, Option, Result } from "effect"
 import type { Address } from "./address.ts"
 import type { JobBody } from "./job.ts"
 import type { Attempt } from "./passing.ts"
 import { makePassing } from "./passing.ts"
+import { countOutcome, requestsTotal } from "./metrics.ts"
 import { refusalOf } from "./refusals.ts"
 import { withOwners } from "./replication-steps.ts"
 import type { SenderContext } from "./sender.ts"
@@ -81,6 +82,12 @@ const runLocal = Effect.fnUntraced(function* (
   return { outputs: written.outputs, heldBy }
 })
 
+const outcomeOf = (exit: Exit.Exit<unknown, ServiceError>): string => {
+  if (Exit.isSuccess(exit)) return "ok"
+  const error = Option.getOrNull(Cause.findErrorOption(exit.cause))
+  return error?.code ?? "interrupted"
+}
+
 /** Makes the handler of `request`. */
 export const makeRequests = (context: SenderContext) => {
   const pass = makePassing(context)(PeerOperations.request)
@@ -91,7 +98,10 @@ export const makeRequests = (context: SenderContext) => {
     pass(
       {
         request: (hops) => ({ ...request, hops }),
-        runLocal: (local) => runLocal(context, request, local)
+        runLocal: (local) =>
+          Effect.onExit(runLocal(context, request, local), (exit) =>
+            countOutcome(requestsTotal, outcomeOf(exit))
+          )
       },
       request,
       request.hops,

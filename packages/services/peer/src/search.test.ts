@@ -135,4 +135,31 @@ describe("search", () => {
       yield* Effect.all([restarts, searches], { concurrency: "unbounded" })
     })
   )
+
+  it.live("equal searches under way share one answer; a peer that hangs is passed over", () =>
+    Effect.gen(function* () {
+      const { cluster, world } = yield* filled(["a", "b", "c", "d", "e"], 30)
+      yield* eventually(walk(cluster, { at: "a", limit: 50 }))
+      const localSearches = Effect.map(
+        world.network.events,
+        (events) =>
+          events.filter(
+            ({ kind, subject }) => kind === "request" && subject.endsWith(".search-local")
+          ).length
+      )
+      const before = yield* localSearches
+      const slow = { loss: 0, duplication: 0, delayMillis: [20, 20], reorder: 0 } as const
+      yield* world.network.apply({ _tag: "Links", from: "a", to: null, faults: slow })
+      const replies = yield* Effect.forEach(
+        numbers(20),
+        () => cluster.search({ at: "a", limit: 50 }),
+        { concurrency: "unbounded" }
+      )
+      assert.isAtMost((yield* localSearches) - before, 15)
+      for (const { records } of replies) assert.lengthOf(records, 30)
+      yield* world.network.apply({ _tag: "Stall", node: "b" })
+      assert.deepStrictEqual(yield* walk(cluster, { at: "a", limit: 50 }), sortedKeys(30))
+      yield* world.network.apply({ _tag: "Resume", node: "b" })
+    })
+  )
 })

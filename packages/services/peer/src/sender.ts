@@ -14,10 +14,11 @@ import {
   PeerReplicationOperations,
   type ServiceError
 } from "@holdfast/wire"
-import { Effect, Option, Result } from "effect"
+import { Effect, Metric, Option, Result } from "effect"
 import { encodeParts } from "@holdfast/wire"
 import type { Address } from "./address.ts"
 import type { Engine } from "./engine.ts"
+import { statesSentTotal } from "./metrics.ts"
 import type { Outbox } from "./outbox.ts"
 import type { PeerView } from "./peer-view.ts"
 import type { RareLog } from "./rare-log.ts"
@@ -134,6 +135,10 @@ const exchange = Effect.fnUntraced(function* (
     epoch: settings.distribution.epoch
   })
   const states = Option.getOrElse(decodeParts(attachment), () => [])
+  for (const outcome of ["same", "state", "refused"] as const) {
+    const count = response.outcomes.filter((each) => each.outcome === outcome).length
+    if (count > 0) yield* Metric.update(Metric.withAttributes(statesSentTotal, { outcome }), count)
+  }
   let nextState = 0
   const answers = response.outcomes.slice(0, parcels.length).map((outcome, index) => {
     const state = outcome.outcome === "state" ? states[nextState++] : undefined

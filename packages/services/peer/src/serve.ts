@@ -62,11 +62,19 @@ const attemptOf = Effect.fnUntraced(function* (parts: PeerParts, context: Reques
   return attempt
 })
 
-/** The handlers that run, so that a stop can end those that take too long. */
+/**
+ * The handlers that run. A stop waits for them in `serve`'s own finalizers; meanwhile, those that
+ * take longer than the drain time are interrupted.
+ */
 const makeRunning = Effect.fnUntraced(function* ({ settings }: PeerParts) {
   const fibers = new Set<Fiber.Fiber<unknown, unknown>>()
-  const interruptAll = Effect.suspend(() => Fiber.interruptAll(fibers))
-  const stopLate = Effect.andThen(Effect.sleep(settings.times.drainMillis), interruptAll)
+  let late: Fiber.Fiber<unknown, unknown> | undefined
+  const interruptLate = Effect.andThen(
+    Effect.sleep(settings.times.drainMillis),
+    Effect.suspend(() => Fiber.interruptAll(fibers))
+  )
+  // Finalizers run backwards: this one when all that is served has ended.
+  yield* Effect.addFinalizer(() => (late === undefined ? Effect.void : Fiber.interrupt(late)))
   return {
     /** Keeps a handler in mind while it runs. */
     track: <A, E, R>(handler: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -78,7 +86,10 @@ const makeRunning = Effect.fnUntraced(function* ({ settings }: PeerParts) {
           })
         )
       }),
-    stop: Effect.asVoid(Effect.forkDetach(stopLate))
+    /** To be run before what is served is closed. */
+    beginStop: Effect.map(Effect.forkDetach(interruptLate), (fiber) => {
+      late = fiber
+    })
   }
 })
 
@@ -167,5 +178,5 @@ export const servePeer = Effect.fnUntraced(function* (parts: PeerParts, searchin
     true
   )
   yield* serve(PeerOperations.partition, (request) => respond(showPartition(parts, request)), true)
-  yield* Effect.addFinalizer(() => running.stop)
+  yield* Effect.addFinalizer(() => running.beginStop)
 })

@@ -38,14 +38,14 @@ export const keyOf = (number: number): PartitionKey =>
 
 /** Short times, so that tests need not wait. */
 export const shortTimes: Partial<PeerTimes> = {
-  helloMillis: 40,
-  silentMillis: 300,
-  gossipMillis: 40,
+  helloMillis: 100,
+  silentMillis: 600,
+  gossipMillis: 100,
   settleMillis: 20,
   resendMillis: 60,
   flushMillis: 10,
   replicationMillis: 1_000,
-  requestMillis: 3_000,
+  requestMillis: 8_000,
   hedgeMillis: 60,
   drainMillis: 300
 }
@@ -143,6 +143,7 @@ const callRequest = makeCaller(PeerOperations.request)
 const callRead = makeCaller(PeerOperations.read)
 const callSearch = makeCaller(PeerOperations.search)
 const callStatus = makeCaller(PeerOperations.peerStatus)
+const callPartitions = makeCaller(PeerOperations.partitions)
 const callPartition = makeCaller(PeerOperations.partition)
 
 /** A client's calls. */
@@ -168,7 +169,7 @@ const makeAsking = (messaging: Messaging["Service"]) => {
         readonly application?: string
       } = {}
     ) {
-      const { application = "counter", at, hops = [], millis = 3_000, requestId } = options
+      const { application = "counter", at, hops = [], millis = 8_000, requestId } = options
       const { writeConcern = "majority" } = options
       const call = yield* base(at, millis)
       const { response } = yield* callRequest({
@@ -189,7 +190,7 @@ const makeAsking = (messaging: Messaging["Service"]) => {
   const read = Effect.fnUntraced(
     function* (key: PartitionKey, at?: string) {
       const request = { application: "counter", key, hops: [] }
-      return (yield* callRead({ ...(yield* base(at, 3_000)), request })).response.state
+      return (yield* callRead({ ...(yield* base(at, 8_000)), request })).response.state
     },
     Effect.provideService(Messaging, messaging)
   )
@@ -204,7 +205,7 @@ const makeAsking = (messaging: Messaging["Service"]) => {
     }) {
       const { after, at, from = "any", limit = 100, upTo = from, withState = false } = options
       const { response } = yield* callSearch({
-        ...(yield* base(at, 3_000)),
+        ...(yield* base(at, 8_000)),
         request: {
           application: "counter",
           from: text(from),
@@ -220,14 +221,21 @@ const makeAsking = (messaging: Messaging["Service"]) => {
   )
   const status = Effect.fnUntraced(
     function* (at: string) {
-      return (yield* callStatus({ ...(yield* base(at, 3_000)), request: {} })).response
+      return (yield* callStatus({ ...(yield* base(at, 8_000)), request: {} })).response
     },
     Effect.provideService(Messaging, messaging)
   )
   const show = Effect.fnUntraced(
     function* (key: PartitionKey, at: string) {
       const request = { application: "counter", key }
-      return (yield* callPartition({ ...(yield* base(at, 3_000)), request })).response
+      return (yield* callPartition({ ...(yield* base(at, 8_000)), request })).response
+    },
+    Effect.provideService(Messaging, messaging)
+  )
+  const list = Effect.fnUntraced(
+    function* (at: string, page: { readonly limit: number; readonly after?: string }) {
+      const request = { application: "counter", ...page }
+      return (yield* callPartitions({ ...(yield* base(at, 8_000)), request })).response
     },
     Effect.provideService(Messaging, messaging)
   )
@@ -240,7 +248,7 @@ const makeAsking = (messaging: Messaging["Service"]) => {
   const tell = Effect.fnUntraced(
     function* (at: string, life: Life) {
       const request = { sender: senderOf(life), items: [] }
-      return (yield* callMerge({ ...(yield* base(at, 3_000)), request })).response
+      return (yield* callMerge({ ...(yield* base(at, 8_000)), request })).response
     },
     Effect.provideService(Messaging, messaging)
   )
@@ -249,7 +257,7 @@ const makeAsking = (messaging: Messaging["Service"]) => {
       subject: "holdfast.c1.peer.hello",
       data: text(JSON.stringify({ sender: senderOf(life), epoch: 1 }))
     })
-  return { add, read, search, status, show, tell, hello }
+  return { add, read, search, status, show, list, tell, hello }
 }
 
 /** Tries again until it succeeds; fails as the last try when that takes too long. */
