@@ -2,6 +2,7 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { free } from "./free.ts"
 import type { ChunkVersion } from "./identity.ts"
+import { locate } from "./locate.ts"
 import { setMode } from "./modes.ts"
 import { mapEntries } from "./ordered-map.ts"
 import { status } from "./status.ts"
@@ -89,6 +90,24 @@ describe("metadata-T2: the life of a deletion", () => {
     server.holdCommands = false
     cluster.rounds(2)
     expect(cluster.disk(victim).copies.size).toBe(1)
+  })
+
+  it("a copy whose deletion was told does not count again because its server names it", () => {
+    const cluster = setUp()
+    const chunk = cluster.write(["a", "b"], { goal: 2 })
+    const added = (deviceId: string) => ({ _tag: "Added", deviceId, epoch: 1, chunk }) as const
+    cluster.store("c", chunk)
+    cluster.server("h3").changes.push(added("c"))
+    for (const host of ["h1", "h2", "h3"]) cluster.server(host).holdCommands = true
+    cluster.rounds(2)
+    const [key] = [...mapEntries(cluster.state.deletions)][0]!
+    const victim = cluster.state.deviceNames[key.device]!
+    const server = cluster.server(["h1", "h2", "h3"][key.device]!)
+    server.changes.push(added(victim))
+    cluster.sign(server.hostId)
+    expect(pending(cluster).deletions).toBe(1)
+    const where = cluster.run((draft) => locate(draft, chunk))
+    expect(where._tag === "Found" && where.holders).not.toContain(victim)
   })
 
   it("metadata-W11: a deletion is durable: after a restart the copies still go", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { free } from "./free.ts"
 import { locate } from "./locate.ts"
 import { setMode } from "./modes.ts"
 import { listDevices, status } from "./status.ts"
@@ -91,6 +92,22 @@ describe("hosts and devices", () => {
     expect(reply.reportsWanted).toHaveLength(1)
     expect(holders(cluster, chunk)).toBe("b")
     expect(succeed(cluster.sign("h1")).reportsWanted).toEqual([])
+  })
+
+  it("a device in doubt is told no deletion before its report", () => {
+    const cluster = setUp()
+    const chunk = cluster.write(["a", "b"])
+    cluster.store("a", { ...chunk, chunkId: 9, version: 1 })
+    cluster.sign("h1")
+    succeed(cluster.run((draft) => free(draft, { requestId: null, chunks: [chunk] })))
+    cluster.sign("h1")
+    cluster.pass(cluster.settings.commandResendMs)
+    const doubted = succeed(cluster.sign("h1"))
+    expect(doubted.reportsWanted).toHaveLength(1)
+    expect(doubted.commands).toEqual([])
+    cluster.report("h1", "a", doubted.reportsWanted[0]!.lease)
+    cluster.rounds(7)
+    expect([...cluster.disk("a").copies.values()].map(({ chunkId }) => chunkId)).toEqual([9])
   })
 
   it("metadata-W29, metadata-B76: of two copies of a device only one is served", () => {
