@@ -165,7 +165,7 @@ describe("a record is plain", () => {
     [
       "Truncated",
       "with data beyond its record",
-      seal(join(key, bytes(3, join(integer(1, 0), 0x1a, 9, text("a"))), text("abcdefgh")))
+      seal(join(key, bytes(3, join(integer(1, 0), 0x1a, 9, text("a"))), bytes(9, "behind")))
     ],
     [
       "Truncated",
@@ -234,6 +234,13 @@ describe("a record is plain", () => {
   ])("or opened, as the limits $limits say", ({ limits, opens, why }) => {
     const outcome = open(seal(sample), { limits })
     expect(outcome).toMatchObject(opens ? { _tag: "Aggregate" } : { _tag: "Plain", why })
+  })
+
+  it("when the tags of all its user records together are over the limit", () => {
+    const tagged = record({ key: 0, data: "a", tags: [{ key: "t" }] })
+    const input = seal(join(key, tagged, tagged, tagged))
+    expect(open(input, { limits: { tags: 3 } })._tag).toBe("Aggregate")
+    expect(open(input, { limits: { tags: 2 } })).toMatchObject({ why: "TooManyTags" })
   })
 })
 
