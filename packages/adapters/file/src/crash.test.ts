@@ -65,7 +65,7 @@ describe("a process that is killed", () => {
     expect(shape).toBe("dense")
     expect(Number(count)).toBeGreaterThanOrEqual(answered)
     expect(Number(count) % 3).toBe(0)
-  })
+  }, 60_000)
 })
 
 describe("peer-T44: a data file that is not what it was", () => {
@@ -104,7 +104,7 @@ describe("peer-T44: a data file that is not what it was", () => {
     })
     const answers = recover(...stores.map(([, store]) => store))
     for (const [index, [what]] of stores.entries()) found.set(what, answers[index] ?? "nothing")
-  })
+  }, 60_000)
 
   for (const [what] of harms) {
     const isWhole = what === "untouched" || what.startsWith("beside")
