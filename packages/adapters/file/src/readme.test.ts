@@ -18,6 +18,8 @@ it("runs the example of the README", () => {
     writeFileSync(join(directory, "package.json"), `{ "type": "module" }`)
     execFileSync(process.execPath, ["--conditions=@holdfast/source", "example.ts"], {
       cwd: directory,
+      // What the example leaves in the temporary folder goes with this one.
+      env: { ...process.env, TMPDIR: directory },
       stdio: "pipe"
     })
   } finally {
