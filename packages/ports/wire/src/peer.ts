@@ -31,7 +31,8 @@ export type Hop = typeof Hop.Type
  * Applies events to one partition, in order, once: a repeat with the same request id answers the
  * first outputs. Events and outputs are JSON of the application's schemas.
  * Errors: `no-such-application`, `invalid-event`, `no-route`, `forward-loop`, `pending-full`,
- * `write-concern-not-met` (its message says how many hold the write), `merge-refused`, `storage-full`.
+ * `write-concern-not-met` (its message says how many hold the write), `partition-too-large`,
+ * `not-an-owner`, `damaged`, `storage-full`, `storage-unavailable`, `fenced`.
  */
 export const request = operation({
   service: "peer",

@@ -133,6 +133,20 @@ describe("write concern", () => {
   )
 })
 
+it.live("a partition that no message could carry is not let grow", () =>
+  Effect.gen(function* () {
+    const small = () => memory.MemoryNetwork.make({ maxPayloadBytes: 67_000 })
+    const MemoryNetwork = { ...memory.MemoryNetwork, make: small }
+    const world = yield* makeWorld({ ...memory, MemoryNetwork })
+    const cluster = yield* makeCluster(world, ["a", "b"])
+    const ones = (count: number) => Array.from({ length: count }, () => 1)
+    yield* cluster.add(keyOf(1), ones(10), { at: "a" })
+    const refused = codeOf(cluster.add(keyOf(1), ones(1_000), { at: "a" }))
+    assert.strictEqual(yield* refused, "partition-too-large")
+    assert.deepStrictEqual((yield* cluster.add(keyOf(1), [1], { at: "b" })).outputs, [11])
+  })
+)
+
 describe("workers", () => {
   it.live("peer-T43: partitions that were touched once leave memory", () =>
     Effect.gen(function* () {

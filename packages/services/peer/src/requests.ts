@@ -16,6 +16,7 @@ import { countOutcome, requestsTotal } from "./metrics.ts"
 import { refusalOf } from "./refusals.ts"
 import { withOwners } from "./replication-steps.ts"
 import type { SenderContext } from "./sender.ts"
+import { stateRoom } from "./sender.ts"
 import { awaitHolders, concernNotMet, holdersNeeded } from "./write-concern.ts"
 
 /** What a client asks. */
@@ -45,6 +46,13 @@ const noOwner = (address: Address): ServiceError =>
     message: `this peer does not own ${address.application}/${address.key}`
   })
 
+/** A partition that no message can carry would have no other holder: the write is refused. */
+const tooLarge = ({ application, key }: Address, room: number): ServiceError =>
+  new ServiceError({
+    code: "partition-too-large",
+    message: `${application}/${key} would be over ${room} bytes; spread its events over more keys`
+  })
+
 const writeStep =
   (context: SenderContext, request: ClientRequest, requestId: string): JobBody<Written> =>
   (local, resident) => {
@@ -61,6 +69,8 @@ const writeStep =
     if (Result.isFailure(applied)) return Result.fail(refusalOf(applied.failure))
     const { id, outputs, replica } = applied.success
     const next = replica === local ? replica : withOwners(replica, address, ownership)
+    const room = stateRoom(context)
+    if (next !== local && next.bytes().length > room) return Result.fail(tooLarge(address, room))
     if (next !== local) resident.isWriter = true
     const participants = next.participants().length
     return Result.succeed({ replica: next, value: { outputs, id, participants } })

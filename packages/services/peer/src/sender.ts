@@ -49,6 +49,10 @@ const LAST_PAUSE_MILLIS = 2_000
 /** Room for the JSON of a message beside its states. */
 const HEADROOM_BYTES = 65_536
 
+/** The largest state that a message between peers carries. */
+export const stateRoom = ({ maxPayloadBytes }: SenderContext): number =>
+  maxPayloadBytes - HEADROOM_BYTES - partBytes(new Uint8Array())
+
 /** The saved state of a partition; none if it is gone or damaged. */
 const savedReplica = (engine: Engine, address: Address) => {
   const resident = engine.table.find(address)
