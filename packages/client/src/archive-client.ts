@@ -16,6 +16,7 @@ import { makeArchiveVerify } from "./archive-verify.ts"
 import { CatalogueClient } from "./catalogue-client.ts"
 import { ChunkClient } from "./chunk-client.ts"
 import type { ReadError } from "./errors.ts"
+import { FileClient } from "./file-client.ts"
 import { MetadataClient } from "./metadata-client.ts"
 import { PeerClient } from "./peer-client.ts"
 import { ClientConfig, type ClientSettings, clientSettingsDefault } from "./settings.ts"
@@ -83,7 +84,7 @@ export class ArchiveClient extends Context.Service<
 
 /** Every client of one cluster over a messaging and a chunk transport. */
 export const clientLayer = (settings: Pick<ClientSettings, "cluster"> & Partial<ClientSettings>) =>
-  ArchiveClient.layer.pipe(
+  Layer.mergeAll(ArchiveClient.layer, FileClient.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogueClient.layer, ChunkClient.layer)),
     Layer.provideMerge(Layer.mergeAll(MetadataClient.layer, PeerClient.layer)),
     Layer.provideMerge(Layer.succeed(ClientConfig, { ...clientSettingsDefault, ...settings }))

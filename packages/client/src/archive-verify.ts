@@ -147,7 +147,8 @@ export const makeArchiveVerify = (parts: {
 
   const checkCopies = (segment: SegmentEntry): Effect.Effect<ReadonlyArray<Finding>, ReadError> =>
     Effect.gen(function* () {
-      const { holders } = yield* chunks.locate(segment.chunk)
+      // Asked anew: a location that was remembered may name copies that are gone by right.
+      const { holders } = yield* metadata.locate(segment.chunk)
       const { first, shard } = segment
       const checked = yield* Effect.forEach(holders, (holder) =>
         Effect.map(

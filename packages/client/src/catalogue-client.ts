@@ -6,6 +6,7 @@ import {
   CatalogueOutput,
   CatalogueState,
   classesFrom,
+  fileKey,
   type IntervalWalk,
   makeTagIndex,
   overlapping,
@@ -188,6 +189,7 @@ const makeCatalogueClient = Effect.gen(function* () {
     intervalSegments,
     shards,
     segmentKey: (segment: SegmentIdentity) => segmentKey(segment, cataloguePlatform),
+    fileKey: (name: string) => fileKey(name, cataloguePlatform),
     archiveKey: (name: string) => archiveKey(name, cataloguePlatform)
   }
 })

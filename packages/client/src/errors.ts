@@ -58,6 +58,18 @@ export class ArchiveNotFound extends Data.TaggedError("ArchiveNotFound")<{
   readonly message: string
 }> {}
 
+/** There is no plain file of the name. */
+export class FileNotFound extends Data.TaggedError("FileNotFound")<{
+  readonly file: string
+  readonly message: string
+}> {}
+
+/** The chunks of a plain file are there but do not make up what was stored. */
+export class FileDamaged extends Data.TaggedError("FileDamaged")<{
+  readonly file: string
+  readonly message: string
+}> {}
+
 /** What was asked for cannot be: an unknown tag, a value of the wrong kind, bad settings. */
 export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{
   readonly message: string

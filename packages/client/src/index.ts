@@ -24,11 +24,14 @@ export {
   CatalogueRefused,
   ChunkUnreadable,
   ChunkUnwritten,
+  FileDamaged,
+  FileNotFound,
   type HolderFailure,
   InvalidRequest,
   type ReadError,
   SegmentUnreadable
 } from "./errors.ts"
+export { FileClient, type PutFileOptions } from "./file-client.ts"
 export {
   type Allocation,
   type AllocationRequest,

@@ -4,12 +4,14 @@
  *     Sealed, Replaced, Expired            ─▶ one partition a segment
  *     Created, Changed, Paused, Resumed,   ─▶ one partition an archive
  *     Removed
+ *     Stored, Deleted                      ─▶ one partition a plain file
  *
  * 1. `apply` is total and pure: an event that does not fit answers `Refused` and changes nothing.
  * 2. `index` gives every tag of an entry, each at most 512 bytes.
  * 3. A repeat of an event changes nothing.
  */
 import { applyChanged, applyCreated, applyStatus } from "./apply-archive.ts"
+import { applyDeleted, applyStored } from "./apply-file.ts"
 import { applyExpired, applyReplaced, applySealed } from "./apply-segment.ts"
 import { type Applied, CatalogueEvent, CatalogueOutput, CatalogueState } from "./events.ts"
 import { makeTagIndex } from "./index-tags.ts"
@@ -37,6 +39,10 @@ export const applyEvent = (event: CatalogueEvent, state: CatalogueState): Applie
       return applyStatus({ fileId: event.fileId, status: "active" }, state)
     case "Removed":
       return applyStatus({ fileId: event.fileId, status: "removed" }, state)
+    case "Stored":
+      return applyStored(event.file, state)
+    case "Deleted":
+      return applyDeleted(event, state)
   }
 }
 

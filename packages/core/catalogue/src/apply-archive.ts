@@ -66,7 +66,9 @@ export const applyCreated = (
     }
     case "Segment":
     case "ExpiredSegment":
-      return refuse(state, "wrong-partition", "This is the entry of a segment, not of an archive.")
+    case "File":
+    case "DeletedFile":
+      return refuse(state, "wrong-partition", "This is not the entry of an archive.")
   }
 }
 
@@ -77,7 +79,9 @@ const liveArchive = (fileId: number, state: CatalogueState): ArchiveEntry | Appl
       return refuse(state, "not-found", "There is no such archive.")
     case "Segment":
     case "ExpiredSegment":
-      return refuse(state, "wrong-partition", "This is the entry of a segment, not of an archive.")
+    case "File":
+    case "DeletedFile":
+      return refuse(state, "wrong-partition", "This is not the entry of an archive.")
     case "Archive": {
       const { origin, status } = state.archive
       if (origin.fileId !== fileId) {

@@ -61,7 +61,9 @@ export const applySealed = (segment: SegmentEntry, state: CatalogueState): Appli
     case "ExpiredSegment":
       return sealExpired(segment, state)
     case "Archive":
-      return refuse(state, "wrong-partition", "This is the entry of an archive, not of a segment.")
+    case "File":
+    case "DeletedFile":
+      return refuse(state, "wrong-partition", "This is not the entry of a segment.")
   }
 }
 
@@ -112,7 +114,9 @@ export const applyExpired = (
         ? accepted(state, [state.chunk])
         : refuse(state, "conflict", "The segment expired in another chunk.")
     case "Archive":
-      return refuse(state, "wrong-partition", "This is the entry of an archive, not of a segment.")
+    case "File":
+    case "DeletedFile":
+      return refuse(state, "wrong-partition", "This is not the entry of a segment.")
   }
 }
 
@@ -141,6 +145,8 @@ export const applyReplaced = (
     case "ExpiredSegment":
       return refuse(state, "expired", "The segment has expired.")
     case "Archive":
-      return refuse(state, "wrong-partition", "This is the entry of an archive, not of a segment.")
+    case "File":
+    case "DeletedFile":
+      return refuse(state, "wrong-partition", "This is not the entry of a segment.")
   }
 }

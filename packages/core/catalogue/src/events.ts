@@ -1,6 +1,7 @@
 /** What can happen to an entry of the catalogue, what it answers, and what it is. */
 import { Schema } from "effect"
 import { ArchiveEntry, ArchiveOrigin, ArchiveSettings } from "./archive-settings.ts"
+import { FileEntry, FileName } from "./file-entry.ts"
 import { SegmentChunk, SegmentEntry } from "./segment-entry.ts"
 
 /** Why a segment goes: its time is over, others cover it wholly, or its archive was removed. */
@@ -8,7 +9,7 @@ export const ExpiryReason = Schema.Literals(["retention", "covered", "removed"])
 /** Why a segment goes. */
 export type ExpiryReason = typeof ExpiryReason.Type
 
-/** What can happen. The first three are for segments, the others for archives. */
+/** What can happen: to segments, to archives, to plain files. */
 export const CatalogueEvent = Schema.TaggedUnion({
   /** A segment is durable on its devices and committed. */
   Sealed: { segment: SegmentEntry },
@@ -21,7 +22,11 @@ export const CatalogueEvent = Schema.TaggedUnion({
   Changed: { fileId: Schema.Int, revision: Schema.Int, settings: ArchiveSettings },
   Paused: { fileId: Schema.Int },
   Resumed: { fileId: Schema.Int },
-  Removed: { fileId: Schema.Int }
+  Removed: { fileId: Schema.Int },
+  /** A plain file is stored; it takes the place of an older one of its name. */
+  Stored: { file: FileEntry },
+  /** A plain file goes; its chunks are to be freed. */
+  Deleted: { name: FileName, fileId: Schema.Int }
 })
 /** What can happen. */
 export type CatalogueEvent = typeof CatalogueEvent.Type
@@ -43,7 +48,11 @@ export type RefusalReason = typeof RefusalReason.Type
  * write is confirmed, whoever sent it frees them; freeing twice is no harm.
  */
 export const CatalogueOutput = Schema.TaggedUnion({
-  Accepted: { free: Schema.Array(SegmentChunk) },
+  Accepted: {
+    free: Schema.Array(SegmentChunk),
+    /** A plain file that is referred to no more: all of its chunks can be freed. */
+    freeFile: Schema.optionalKey(Schema.Int)
+  },
   /** The same had happened before. */
   Unchanged: {},
   /** Another segment with this key stays; the one in the event is superfluous. */
@@ -65,7 +74,10 @@ export const CatalogueState = Schema.TaggedUnion({
     chunk: SegmentChunk,
     reason: ExpiryReason
   },
-  Archive: { archive: ArchiveEntry }
+  Archive: { archive: ArchiveEntry },
+  File: { file: FileEntry },
+  /** A name whose file was deleted: it remembers which, so that a late repeat is known. */
+  DeletedFile: { name: FileName, fileId: Schema.Int }
 })
 /** An entry of the catalogue. */
 export type CatalogueState = typeof CatalogueState.Type

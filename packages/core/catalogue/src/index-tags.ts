@@ -9,6 +9,7 @@
  *     G archive rules  class timeMin                segments by the tag rules they were sealed under
  *     X archive        timeMax                      segments by when their newest record is
  *     C file chunk                                  segments by chunk
+ *     F name                                        plain files by name
  *
  * A segment is an interval, and an index finds points. So intervals are put into classes: class c
  * holds those shorter than 4^c. What overlaps [from, to] in class c begins after from - 4^c and at
@@ -137,6 +138,11 @@ export const makeTagIndex = (platform: TagPlatform) => {
     from: letter("A"),
     upTo: joinBytes([letter("A"), rangeEnd])
   }
+  /** Plain files whose names begin with a prefix, in order of their names. */
+  const files = (prefix: string): TagRange => {
+    const from = joinBytes([letter("F"), platform.encodeText(prefix)])
+    return { from, upTo: joinBytes([from, rangeEnd]) }
+  }
   /** Segments whose newest record is at or before `newest`, oldest first. */
   const expiring = (archive: string, newest: bigint): TagRange => {
     const prefix = joinBytes([letter("X"), text(archive)])
@@ -177,7 +183,10 @@ export const makeTagIndex = (platform: TagPlatform) => {
     switch (state._tag) {
       case "Empty":
       case "ExpiredSegment":
+      case "DeletedFile":
         return []
+      case "File":
+        return [joinBytes([letter("F"), platform.encodeText(state.file.name)])]
       case "Archive":
         return [joinBytes([letter("A"), platform.encodeText(state.archive.origin.name)])]
       case "Segment":
@@ -194,6 +203,7 @@ export const makeTagIndex = (platform: TagPlatform) => {
     byValue,
     chunksOfFile,
     expiring,
+    files,
     shardsAfter,
     tagsOf
   }

@@ -32,8 +32,9 @@ export {
   readIntervalTag,
   type TagRange
 } from "./index-tags.ts"
+export { FileEntry, FileName, fileChunksMax } from "./file-entry.ts"
 export { invariants, type Violation } from "./invariants.ts"
-export { archiveKey, type SegmentIdentity, segmentKey } from "./partition-keys.ts"
+export { archiveKey, fileKey, type SegmentIdentity, segmentKey } from "./partition-keys.ts"
 export type { CataloguePlatform, Sha256, TextCodec } from "./platform.ts"
 export { SegmentChunk, SegmentEntry, SegmentTag } from "./segment-entry.ts"
 export {

@@ -11,6 +11,7 @@ export interface Violation {
  * 1. A segment's bounds are in order, and it has a record.
  * 2. A tag that overflowed lists no values.
  * 3. Each rule of an archive stands since a count of rules that is not in the future.
+ * 4. No chunk of a plain file stands in it twice.
  */
 export const invariants = (state: CatalogueState): ReadonlyArray<Violation> => {
   const violations: Array<Violation> = []
@@ -19,6 +20,10 @@ export const invariants = (state: CatalogueState): ReadonlyArray<Violation> => {
   }
   switch (state._tag) {
     case "Empty":
+    case "DeletedFile":
+      break
+    case "File":
+      check(4, new Set(state.file.chunks).size === state.file.chunks.length, "a chunk stands twice")
       break
     case "ExpiredSegment":
       check(1, state.first <= state.last, "an expired segment ends before it begins")

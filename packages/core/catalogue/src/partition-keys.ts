@@ -42,3 +42,9 @@ export const archiveKey = (
   name: string,
   platform: Pick<CataloguePlatform, "encodeText" | "sha256">
 ): string => hexOf(platform.sha256(joinBytes([platform.encodeText(`holdfast archive\n${name}`)])))
+
+/** The key of a plain file's partition: 64 hex digits. */
+export const fileKey = (
+  name: string,
+  platform: Pick<CataloguePlatform, "encodeText" | "sha256">
+): string => hexOf(platform.sha256(platform.encodeText(`holdfast file\n${name}`)))
