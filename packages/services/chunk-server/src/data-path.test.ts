@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { verifyReceipt } from "@holdfast/wire"
-import { Effect, Stream } from "effect"
+import { Clock, Effect, Stream } from "effect"
 import {
   capability,
   chunkNamed,
@@ -114,6 +114,32 @@ describe("the data path of chunk servers", () => {
       ])
       const error = yield* Effect.flip(read(cluster, chunk, right))
       assert.strictEqual(error.code, "denied")
+    })
+  )
+
+  it.live("a server whose clock is wrong turns away its own copy, and no other's", () =>
+    Effect.gen(function* () {
+      const cluster = yield* makeCluster
+      const clock = yield* Clock.Clock
+      const hour = 3_600_000
+      const ahead: Clock.Clock = {
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + hour,
+        currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + hour),
+        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+        currentTimeNanos: clock.currentTimeNanos,
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+        monotonicTimeNanos: clock.monotonicTimeNanos,
+        sleep: (duration) => clock.sleep(duration)
+      }
+      const first = yield* cluster
+        .startServer("h1", ["d1"])
+        .pipe(Effect.provideService(Clock.Clock, ahead))
+      const second = yield* cluster.startServer("h2", ["d2"])
+      const targets = [target(first, "d1", chunk, "write"), target(second, "d2", chunk, "write")]
+      assert.deepStrictEqual(summary(yield* write(cluster, chunk, bytes, targets)), [
+        "d1 denied",
+        "d2 stored"
+      ])
     })
   )
 

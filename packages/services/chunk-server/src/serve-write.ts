@@ -18,7 +18,7 @@ import {
 import { Effect, type Scope, Stream } from "effect"
 import type { DeviceSet } from "./device-set.ts"
 import { type Relay, startRelay } from "./relay.ts"
-import { checkRight, type ClusterKey, makeReceipt } from "./rights.ts"
+import { checkPassedOn, checkRight, type ClusterKey, makeReceipt } from "./rights.ts"
 import { beginCopy, type CopyInput } from "./store-copy.ts"
 import { tellAdded, type Telling } from "./telling.ts"
 import type { ServedDevice } from "./served-device.ts"
@@ -47,13 +47,12 @@ export const findDevice = (path: DataPath, deviceId: string) =>
       : Effect.succeed(device)
   })
 
-const allowWrite = (path: DataPath, request: WriteRequest, target: ChunkTarget) =>
-  checkRight(path.key, {
-    deviceId: target.deviceId,
-    chunk: request.chunk,
-    right: "write",
-    token: target.capability
-  })
+const writeRight = (request: WriteRequest, target: ChunkTarget) => ({
+  deviceId: target.deviceId,
+  chunk: request.chunk,
+  right: "write" as const,
+  token: target.capability
+})
 
 const refused = (deviceId: string, error: ChunkTransportError): WriteOutcome => ({
   _tag: "Refused",
@@ -72,7 +71,7 @@ const beginOwn = (
   target: ChunkTarget
 ): Effect.Effect<OwnCopy, never, Scope.Scope> =>
   Effect.gen(function* () {
-    yield* allowWrite(path, request, target)
+    yield* checkRight(path.key, writeRight(request, target))
     const device = yield* findDevice(path, target.deviceId)
     const input = yield* beginCopy(device, request.chunk, request.length)
     return { _tag: "Open", device, input } as const
@@ -123,7 +122,7 @@ const allowNext = Effect.fnUntraced(function* (path: DataPath, request: WriteReq
   const denied = new Map<string, WriteOutcome>()
   const allowed: Array<ChunkTarget> = []
   for (const target of request.targets.slice(1)) {
-    const error = yield* Effect.flip(allowWrite(path, request, target)).pipe(
+    const error = yield* Effect.flip(checkPassedOn(path.key, writeRight(request, target))).pipe(
       Effect.catch(() => Effect.void)
     )
     if (error === undefined) allowed.push(target)
