@@ -1,6 +1,7 @@
 /** Profiles: the shape of a cluster, what is done to it, and which faults it meets. */
 import type { ClusterShape } from "./cluster/cluster.ts"
 import type { FaultWeights } from "./faults/draw-plan.ts"
+import { archive } from "./workload/archive.ts"
 import { chunks } from "./workload/chunks.ts"
 import type { MakeWorkload } from "./workload/workload.ts"
 
@@ -17,6 +18,7 @@ export interface Profile {
 
 const networkFaults: FaultWeights = { Links: 3, Isolate: 2, OneWay: 2, Disconnect: 1 }
 const processFaults: FaultWeights = { Kill: 5, PowerCut: 0.5, Stop: 2, Pause: 2, ClockJump: 1 }
+const brokerFaults: FaultWeights = { Streams: 1, Store: 1.5 }
 const diskFaults: FaultWeights = { DiskFull: 1, SlowDisk: 1, FailWrites: 1, FailReads: 1 }
 
 const chunksProfile: Profile = {
@@ -28,8 +30,17 @@ const chunksProfile: Profile = {
   workloads: [chunks]
 }
 
+const archiveProfile: Profile = {
+  name: "archive",
+  shape: { hosts: 3, devicesPerHost: 1, peers: 3, workers: 2, clients: 1 },
+  phaseMillis: 40_000,
+  faultsMax: 12,
+  weights: { ...networkFaults, ...processFaults, ...diskFaults, ...brokerFaults, FlipBit: 1 },
+  workloads: [archive]
+}
+
 /** All profiles. */
-export const profiles: ReadonlyArray<Profile> = [chunksProfile]
+export const profiles: ReadonlyArray<Profile> = [chunksProfile, archiveProfile]
 
 /** The profile of a name. */
 export const profileNamed = (name: string): Profile | undefined =>

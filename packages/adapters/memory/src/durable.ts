@@ -54,16 +54,27 @@ export const durableCopies = (cells: ReadonlyMap<string, Cell>): ReadonlyArray<D
   return copies
 }
 
-/** The intact partitions in a store's cells, with their states as they were committed. */
+const states = new WeakMap<Cell, Uint8Array | null>()
+
+/** A partition's state as committed; null when the cell is damaged. */
+const stateIn = (cell: Cell): Uint8Array | null => {
+  const known = states.get(cell)
+  if (known !== undefined) return known
+  const state = isSound(cell) ? (splitFrames(cell.bytes)[0] ?? null) : null
+  states.set(cell, state)
+  return state
+}
+
+/** The intact partitions in a store's cells, with their states as they were committed; O(cells). */
 export const durablePartitions = (
   cells: ReadonlyMap<string, Cell>
 ): ReadonlyArray<PartitionAddress & { readonly state: Uint8Array }> => {
   const partitions: Array<PartitionAddress & { readonly state: Uint8Array }> = []
-  for (const [key, cell] of cells) {
-    const [kind, application, partition] = key.split("/")
-    if (kind !== "p" || application === undefined || partition === undefined) continue
-    const [state] = isSound(cell) ? splitFrames(cell.bytes) : []
-    if (state !== undefined) partitions.push({ application, key: partition, state })
+  for (const [path, cell] of cells) {
+    const [kind, application, key] = path.split("/")
+    if (kind !== "p" || application === undefined || key === undefined) continue
+    const state = stateIn(cell)
+    if (state !== null) partitions.push({ application, key, state })
   }
   return partitions
 }

@@ -108,8 +108,9 @@ export class SimulatedNode<Service> {
     Effect.runSync(this.#site.network.apply({ _tag: "Resume", node: this.name }))
   }
 
-  jumpWallClock(millis: number): void {
-    this.#process?.jumpWallClock(millis)
+  /** Sets the wall clock so far before or behind the right time; a restart sets it right. */
+  setWallClock(offsetMillis: number): void {
+    this.#process?.setWallClock(offsetMillis)
   }
 
   /** Runs an effect inside the node's process; nothing happens when it is down. */

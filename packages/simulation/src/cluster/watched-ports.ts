@@ -41,7 +41,11 @@ const watchJournal = (site: Site, journal: Journal["Service"]): Journal["Service
   ),
   append: (records) =>
     Effect.tap(journal.append(records), () =>
-      Effect.sync(() => site.watch.journalAppended(decode(records)))
+      Effect.sync(() => {
+        const entries = decode(records)
+        for (const entry of entries) site.trace.add(`journal ${JSON.stringify(entry)}`)
+        site.watch.journalAppended(entries)
+      })
     )
 })
 
@@ -56,7 +60,10 @@ const watchDevice = (site: Site, device: OpenDevice): OpenDevice => ({
   ...device,
   remove: (chunk) =>
     Effect.suspend(() => {
-      site.watch.copyRemoved(device.identity.deviceId, chunk)
+      const { deviceId } = device.identity
+      const { chunkId, fileId, version } = chunk
+      site.trace.add(`remove ${fileId}/${chunkId}@${version} from ${deviceId}`)
+      site.watch.copyRemoved(deviceId, chunk)
       return device.remove(chunk)
     })
 })

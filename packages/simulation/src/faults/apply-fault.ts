@@ -122,7 +122,7 @@ export const beginFault = (cluster: SimulatedCluster, fault: Fault): void => {
     case "Disconnect":
       return network(site, { _tag: "Disconnect", node: fault.node })
     case "ClockJump":
-      return node?.jumpWallClock(fault.millis)
+      return node?.setWallClock(fault.millis)
     case "FlipBit":
       return flip(cluster, fault)
     case "DiskFull": {
@@ -189,7 +189,10 @@ export const endFault = (cluster: SimulatedCluster, fault: Fault): void => {
 export const healAll = (cluster: SimulatedCluster, plan: ReadonlyArray<Fault>): void => {
   const { site } = cluster
   network(site, { _tag: "Heal" })
-  for (const node of cluster.servers.values()) node.spare()
+  for (const node of cluster.servers.values()) {
+    node.spare()
+    node.setWallClock(0)
+  }
   for (const fault of plan) {
     if (fault._tag === "Kill" || fault._tag === "Stop" || fault._tag === "PowerCut") continue
     endFault(cluster, fault)

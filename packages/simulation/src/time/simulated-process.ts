@@ -67,9 +67,9 @@ export class SimulatedProcess {
     for (const { priority, run } of this.#held.splice(0)) this.#schedule(run, priority)
   }
 
-  /** Moves the wall clock, forwards or back. */
-  jumpWallClock(millis: number): void {
-    this.#wallOffsetMillis += millis
+  /** Lets the wall clock jump to so far before or behind the right time. */
+  setWallClock(offsetMillis: number): void {
+    this.#wallOffsetMillis = offsetMillis
   }
 
   /** Runs an effect as a fiber of this process. */
