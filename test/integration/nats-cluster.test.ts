@@ -85,32 +85,67 @@ beforeAll(async () => {
   const peers = ["p1", "p2", "p3"]
   const key = ["--key-file", keyFile]
   await launch("metadata", [
-    ...["metadata", ...common(), ...key, "--data", join(folder, "metadata")],
-    ...["--safe-mode-extension-ms", "0", "--repair-delay-ms", "0"],
-    ...["--stale-after-ms", "4000", "--dead-after-ms", "8000", "--free-mib", "16"]
+    "metadata",
+    ...common(),
+    ...key,
+    "--data",
+    join(folder, "metadata"),
+    "--safe-mode-extension-ms",
+    "0",
+    "--repair-delay-ms",
+    "0",
+    "--stale-after-ms",
+    "4000",
+    "--dead-after-ms",
+    "8000",
+    "--free-mib",
+    "16"
   ])
   await Promise.all(
     [1, 2, 3, 4].map((number) =>
       launch(`host-${number}`, [
-        ...["chunk-server", ...common(), ...key, "--id", `h${number}`, "--format"],
-        ...["--data", join(folder, "hosts", `h${number}`), "--reserved-mib", "16"],
-        ...["--device", join(folder, "devices", `d${number}`)]
+        "chunk-server",
+        ...common(),
+        ...key,
+        "--id",
+        `h${number}`,
+        "--format",
+        "--data",
+        join(folder, "hosts", `h${number}`),
+        "--reserved-mib",
+        "16",
+        "--device",
+        join(folder, "devices", `d${number}`)
       ])
     )
   )
   await Promise.all(
     peers.map((id) =>
       launch(id, [
-        ...["peer", ...common(), "--id", id, "--peers", peers.join(",")],
-        ...["--data", join(folder, "peers", id)]
+        "peer",
+        ...common(),
+        "--id",
+        id,
+        "--peers",
+        peers.join(","),
+        "--data",
+        join(folder, "peers", id)
       ])
     )
   )
   await Promise.all(
     ["w1", "w2"].map((id) =>
       launch(id, [
-        ...["worker", ...common(), "--id", id, "--lease-term-ms", "5000"],
-        ...["--checkpoint-interval-ms", "500", "--discovery-interval-ms", "500"]
+        "worker",
+        ...common(),
+        "--id",
+        id,
+        "--lease-term-ms",
+        "5000",
+        "--checkpoint-interval-ms",
+        "500",
+        "--discovery-interval-ms",
+        "500"
       ])
     )
   )
@@ -126,8 +161,17 @@ afterAll(async () => {
 
 it("archives a stream through the death of one process of each kind, exactly once", async () => {
   await json([
-    ...["archive", "add", "EVENTS", "--segment-bytes", "262144", "--segment-age-ms", "1000"],
-    ...["--tag", "kind=header:Kind", "--tag", "region=json:region,number"]
+    "archive",
+    "add",
+    "EVENTS",
+    "--segment-bytes",
+    "262144",
+    "--segment-age-ms",
+    "1000",
+    "--tag",
+    "kind=header:Kind",
+    "--tag",
+    "region=json:region,number"
   ])
   const deaths = ["host-1", "metadata", "p1", "w1", "w2"]
   const turns: Array<Promise<void>> = []

@@ -1,4 +1,6 @@
-/** A real `nats-server` with JetStream for a test: started on a free port, stopped by its own id. */
+/**
+ * A real `nats-server` with JetStream for a test: started on a free port, stopped by its own id.
+ */
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"

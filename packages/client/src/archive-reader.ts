@@ -1,7 +1,7 @@
 /**
  * Reading an archive back: segments in order, fetched ahead, verified, each record once.
  *
- *     index walk ─▶ segments by first position ─▶ fetch and decode, several ahead ─▶ overlaps merged
+ *     index walk ─▶ segments by first position ─▶ fetch, decode, several ahead ─▶ overlaps merged
  *
  * 1. Records of a shard come in order of (position, part), each once, byte for byte.
  * 2. Damage is an error that names what is lost, or, where the caller says so, part of the batch.

@@ -1,4 +1,6 @@
-/** The flags that every process and command of a cluster shares, with their environment variables. */
+/**
+ * The flags that every process and command of a cluster shares, with their environment variables.
+ */
 import { Config, Option, Redacted } from "effect"
 import { Flag } from "effect/cli"
 import type { NatsOptions } from "@holdfast/adapter-nats"

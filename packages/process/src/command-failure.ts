@@ -1,4 +1,6 @@
-/** How a command ends that could not do its work: one sentence and a status, never a stack trace. */
+/**
+ * How a command ends that could not do its work: one sentence and a status, never a stack trace.
+ */
 import { Cause, Data, Option, Predicate } from "effect"
 
 /** A command could not do its work; `message` says what is wrong and what would be right. */
@@ -15,7 +17,9 @@ const hasMessage = (value: unknown): value is { readonly message: string } =>
 const hasCode = (value: unknown): value is { readonly code: string } =>
   Predicate.hasProperty(value, "code") && typeof value.code === "string"
 
-/** The sentence for an error of any of the services or adapters: its own message, its code behind. */
+/**
+ * The sentence for an error of any of the services or adapters: its own message, its code behind.
+ */
 export const sentenceOf = (error: unknown): string => {
   if (!hasMessage(error) || error.message === "") return `unexpected failure: ${String(error)}`
   const sentence = error.message.split("\n").slice(0, 3).join(" ")

@@ -2,14 +2,17 @@
  * Packs each core, installs it alone in an empty folder and runs the example of its README there:
  * what a team does that takes one core out of the repository.
  */
-import { execFileSync } from "node:child_process"
+import { execFileSync, type ExecFileSyncOptionsWithStringEncoding } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { exampleOf } from "./readme-example.ts"
 import { readText, root, workspacePackages } from "./repository.ts"
 
-const quiet = { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" } as const
+const quiet: ExecFileSyncOptionsWithStringEncoding = {
+  stdio: ["ignore", "pipe", "inherit"],
+  encoding: "utf8"
+}
 
 /** Installs one packed core alone and runs its example; throws with what failed. */
 const checkCore = (folder: string, name: string): void => {

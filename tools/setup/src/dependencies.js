@@ -34,7 +34,7 @@ export const installDependencies = () => {
   writeFileSync(installedMark, readFileSync(lockFile, "utf8"))
 }
 
-/** The Node that runs the product: the one the lock brings, else a system Node that is new enough. */
+/** The Node that runs the product: the lock's own, else a system Node that is new enough. */
 export const productNode = () => {
   const brought = join(root, "node_modules", ".bin", "node")
   if (existsSync(brought)) return brought

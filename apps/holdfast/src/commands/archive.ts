@@ -31,7 +31,7 @@ const addFlags = {
   keepDays: positive("keep-days", "Remove segments older than so many days"),
   tags: Flag.String("tag").pipe(
     Flag.withDescription(
-      'A tag to search by, repeatable: "region=subject:1", "kind=header:Kind", "mag=json:mag,number:1"'
+      'A tag, repeatable: "region=subject:1", "kind=header:Kind", "mag=json:mag,number:1"'
     ),
     Flag.atLeast(0)
   )
@@ -44,9 +44,6 @@ export const parseTagRules = (texts: ReadonlyArray<string>) =>
   Effect.forEach(texts, (text): Effect.Effect<TagRule, Error> =>
     Effect.fromResult(parseTagRule(text))
   )
-
-const defined = <A, B>(value: Option.Option<A>, make: (value: A) => B): B | Record<never, never> =>
-  Option.isSome(value) ? make(value.value) : {}
 
 const add = Command.make("add", addFlags, (flags) =>
   Effect.gen(function* () {
@@ -63,8 +60,8 @@ const add = Command.make("add", addFlags, (flags) =>
           records: Option.getOrElse(flags.segmentRecords, () => 1_000_000),
           ageMs: Option.getOrElse(flags.segmentAgeMs, () => 10_000)
         },
-        ...defined(flags.goal, (goal) => ({ goal })),
-        ...defined(flags.keepDays, (days) => ({ keepMs: days * millisPerDay }))
+        ...(Option.isSome(flags.goal) ? { goal: flags.goal.value } : {}),
+        ...(Option.isSome(flags.keepDays) ? { keepMs: flags.keepDays.value * millisPerDay } : {})
       }
     })
     yield* writeLine(

@@ -21,7 +21,7 @@ export interface ProgressOptions {
 export const openProgress = (
   options: ProgressOptions
 ): Effect.Effect<ReportProgress, never, Scope.Scope> =>
-  process.stderr.isTTY === true && options.total > 0 ? openBar(options) : openLines(options)
+  process.stderr.isTTY && options.total > 0 ? openBar(options) : openLines(options)
 
 const openBar = Effect.fnUntraced(function* (options: ProgressOptions) {
   const bar = yield* Effect.acquireRelease(

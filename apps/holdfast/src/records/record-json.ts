@@ -1,10 +1,11 @@
 /**
  * Archived records as JSON lines.
  *
- *     {"shard":"orders","position":"17","time":"2026-01-01T00:00:00.000000001Z","subject":"orders.eu",
- *      "headers":[["Kind","new"]],"data":"..."}
+ *     {"shard":"orders","position":"17","time":"2026-01-01T00:00:00.000000001Z",
+ *      "subject":"orders.eu","headers":[["Kind","new"]],"data":"..."}
  *
- * Text that is not UTF-8 stands in base64 under `subjectBase64`, `headersBase64` or `dataBase64`, so
+ * Text that is not UTF-8 stands in base64 under `subjectBase64`, `headersBase64` or `dataBase64`,
+ * so
  * that nothing is changed on the way. `part` stands only where a message had several.
  */
 import type { ArchivedRecord } from "@holdfast/client"

@@ -39,7 +39,9 @@ export const tableOffset = (length: number): number => dataOffset + length
 /** The size of the whole file of a chunk of `length` bytes. */
 export const fileBytes = (length: number): number => dataOffset + length + 4 * blockCount(length)
 
-/** The chunk's length in a file of `size` bytes; the inverse of {@link fileBytes}, never negative. */
+/**
+ * The chunk's length in a file of `size` bytes; the inverse of {@link fileBytes}, never negative.
+ */
 export const lengthOfFile = (size: number): number => {
   const rest = Math.max(0, size - dataOffset)
   return Math.max(0, rest - 4 * Math.ceil(rest / (blockBytes + 4)))

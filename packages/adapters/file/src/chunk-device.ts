@@ -8,7 +8,8 @@
  * 2. A crash at any step leaves each copy whole or absent; parts are removed at the next opening.
  * 3. Copies with damaged names, headers or lengths are listed as such, never served, and removed
  *    only by `remove`.
- * 4. A holder that lost its claim, or whose disk vanished, answers `unavailable` and writes nothing.
+ * 4. A holder that lost its claim, or whose disk vanished, answers `unavailable` and writes
+ *    nothing.
  */
 import { join } from "node:path"
 import { type ChunkDeviceError, ChunkDevices, type OpenDevice } from "@holdfast/storage"

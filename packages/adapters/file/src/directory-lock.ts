@@ -61,7 +61,9 @@ export const holdDirectory = (directory: string): Effect.Effect<void, StoreRefus
 /** How often, and for how long, a turn is waited for. */
 const TURN = Schedule.spaced("20 millis").pipe(Schedule.upTo({ duration: "10 seconds" }))
 
-/** Does something while no other process that takes turns does; waits for its turn, not for ever. */
+/**
+ * Does something while no other process that takes turns does; waits for its turn, not for ever.
+ */
 export const inTurn =
   (directory: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreRefused, R> =>

@@ -4,7 +4,8 @@
  *     append ──▶ group commit ──sync──▶ positions ──▶ whoever waits in `next` is woken
  *
  * 1. The state of a stream, its records and its append ids change in one transaction.
- * 2. A record whose checksum is wrong is told as a gap of one position, and logged; the others come.
+ * 2. A record whose checksum is wrong is told as a gap of one position, and logged; the others
+ *    come.
  * 3. What is acknowledged is forgotten, unless `keepsAcknowledged`.
  */
 import { RecordSource, RecordSpool, RecordSpoolError } from "@holdfast/records"

@@ -10,7 +10,8 @@
  * 2. Jobs run in the order in which they came; each sees what the earlier ones wrote.
  * 3. A job that fails fails alone: the others of its transaction are run again without it.
  * 4. A job that was handed in is not taken back: whoever waits for it cannot be interrupted.
- * 5. Before a job writes, there is room for it above the reserve; only jobs that free room go below.
+ * 5. Before a job writes, there is room for it above the reserve; only jobs that free room go
+ *    below.
  *
  * The transaction is synchronous on purpose. LMDB's asynchronous commits report a full disk through
  * promises that nobody can catch, and its overlapping sync reports a failed sync to no one.

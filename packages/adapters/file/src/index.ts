@@ -1,4 +1,7 @@
-/** Journal, PartitionStore, CheckpointStore, Lease and record spool on LMDB; ChunkDevice and RecordSource on plain files. */
+/**
+ * Journal, PartitionStore, CheckpointStore, Lease and record spool on LMDB; ChunkDevice and
+ * RecordSource on plain files.
+ */
 export { layerChunkDevices } from "./chunk-device.ts"
 export { fileJournal } from "./file-journal.ts"
 export type { FileJournalOptions } from "./open-journal.ts"

@@ -65,7 +65,9 @@ export interface PartitionValue {
   readonly state: Uint8Array
 }
 
-/** Bytes of a partition's tags and state: count (2), then each length (2) and tag, then the state. */
+/**
+ * Bytes of a partition's tags and state: count (2), then each length (2) and tag, then the state.
+ */
 export const encodePartition = ({ state, tags }: PartitionValue): Buffer => {
   const head = Buffer.allocUnsafe(2 + tags.reduce((sum, tag) => sum + 2 + tag.length, 0))
   head.writeUInt16BE(tags.length, 0)

@@ -109,7 +109,8 @@ const pendingRead = (reading: Reading): Promise<Uint8Array | undefined> => {
   if (reading.pending !== undefined) return reading.pending
   const pending = reading.read()
   // A `next` whose wait is over no longer listens; a failure is told by the next one that does.
-  pending.catch(() => undefined)
+  const isToldLater = (): void => undefined
+  pending.then(isToldLater, isToldLater)
   reading.pending = pending
   return pending
 }

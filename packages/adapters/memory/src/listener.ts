@@ -27,7 +27,9 @@ export interface Listener {
   readonly kill: () => void
 }
 
-/** Makes a listener whose handlers run with the given context (its clock, randomness, scheduler). */
+/**
+ * Makes a listener whose handlers run with the given context (its clock, randomness, scheduler).
+ */
 export const makeListener = (given: {
   readonly node: string
   readonly options: ListenOptions

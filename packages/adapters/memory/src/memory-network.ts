@@ -7,7 +7,8 @@
  * 1. Without faults every message arrives once, at once, in the order of sending.
  * 2. The clock and the randomness are those of the fiber that made the network: under a test clock
  *    and one seed, the same calls give the same trace.
- * 3. A request reaches every listener of its subject, one of each queue group; the first reply wins.
+ * 3. A request reaches every listener of its subject, one of each queue group; the first reply
+ *    wins.
  * 4. A crashed node's listeners are gone, its handlers are interrupted, its requests end `closed`;
  *    a new endpoint of the same name starts afresh.
  */

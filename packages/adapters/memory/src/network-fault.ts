@@ -31,7 +31,8 @@ export const faultlessLink: LinkFaults = {
 
 /**
  * A change of the network. `Links`: the behaviour of the links from and to these nodes, where
- * null stands for any; the closest such rule holds for a link. `Block` and `Unblock`: one direction. `Partition`: both directions between two groups of
+ * null stands for any; the closest such rule holds for a link. `Block` and `Unblock`: one
+ * direction. `Partition`: both directions between two groups of
  * nodes. `Heal`: no block is left. `Crash`: the node's handlers and requests end at once. `Stall`:
  * nothing enters or leaves the node until `Resume`. `Disconnect`: the node has no transport until
  * `Reconnect`, and knows it.

@@ -38,7 +38,9 @@ export interface NatsOptions {
   readonly connectDeadline?: Duration.Input
   /** How long closing may wait for what is under way. Default 5 seconds. */
   readonly closeDeadline?: Duration.Input
-  /** How often the server's life is checked; two missed answers count as a loss. Default 5 seconds. */
+  /**
+   * How often the server's life is checked; two missed answers count as a loss. Default 5 seconds.
+   */
   readonly pingInterval?: Duration.Input
   /** The pause between attempts to reconnect, which never cease. Default 250 milliseconds. */
   readonly reconnectWait?: Duration.Input

@@ -6,7 +6,8 @@
  *     T archive        class timeMin                segments by time
  *     V archive tag value  class timeMin            segments that hold a value of a tag
  *     O archive tag    class timeMin                segments that may hold any value of a tag
- *     G archive rules  class timeMin                segments by the tag rules they were sealed under
+ *     G archive rules  class timeMin                segments by the tag rules they were sealed
+ *     under
  *     X archive        timeMax                      segments by when their newest record is
  *     C file chunk                                  segments by chunk
  *     F name                                        plain files by name

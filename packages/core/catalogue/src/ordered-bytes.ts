@@ -7,8 +7,9 @@
  *     number     IEEE 754 with signs turned           -Infinity .. Infinity, -0 as 0
  */
 
-/** The smallest and greatest 64-bit timestamp, nanoseconds. */
+/** The smallest 64-bit timestamp, nanoseconds. */
 export const timeMinimum = -(2n ** 63n)
+/** The greatest 64-bit timestamp, nanoseconds. */
 export const timeMaximum = 2n ** 63n - 1n
 /** The greatest position. */
 export const positionMaximum = 2n ** 256n - 1n

@@ -9,20 +9,23 @@ import type { ChunkVersion } from "./identity.ts"
 
 /** Bytes reserved by open leases. */
 export const COMMITTED = 0
-/** Copies that the device writes for repair now, and their bytes. */
+/** Copies that the device writes for repair now. */
 export const COPIES_IN = 1
+/** The bytes of those copies. */
 export const BYTES_IN = 2
 /** Copies that the device is read for now. */
 export const COPIES_OUT = 3
-/** Deletions told and not acknowledged, and all of them. */
+/** Deletions told and not acknowledged. */
 export const DELETIONS_TOLD = 4
+/** All deletions that are due. */
 export const DELETIONS = 5
 /** Unknown copies. */
 export const QUARANTINED = 6
 /** The digest of what it holds. */
 const LOW = 7
-/** Copies and bytes of versions that the journal never gave out. */
+/** Copies of versions that the journal never gave out. */
 export const FUTURE = 10
+/** The bytes of those copies. */
 export const FUTURE_BYTES = 11
 const REPORTED_LOW = 12
 const REPORTED_FUTURE = 15

@@ -12,7 +12,8 @@ const AtLeastOne = Schema.Int.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(1)
  * What a tracker may hold at a time.
  *
  * - `records`: unfinished records.
- * - `items`: unfinished items; a record counts its unfinished parts, or 1 while its total is unknown.
+ * - `items`: unfinished items; a record counts its unfinished parts, or 1 while its total is
+ *   unknown.
  * - `bytes`: sum of the sizes of unfinished records. A single record over it is admitted alone.
  * - `span`: records from the oldest unfinished one to the newest, finished ones included.
  * - `partsPerRecord`: the highest total that one record may have.

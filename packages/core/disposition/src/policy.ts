@@ -14,7 +14,9 @@ import { Schema } from "effect"
 
 const Milliseconds = Schema.Finite.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(0)))
 
-/** When to try again: `initialMs * factor ^ (attempt - 1)`, at most `maximumMs`, `retries` times. */
+/**
+ * When to try again: `initialMs * factor ^ (attempt - 1)`, at most `maximumMs`, `retries` times.
+ */
 export const RetrySchedule = Schema.Struct({
   retries: Schema.Natural,
   initialMs: Milliseconds,
@@ -50,7 +52,8 @@ export interface Failure {
   /** The attempt that failed, from 1. */
   readonly attempt: number
   /**
-   * `item`: the work failed. `outage`: what the work needs is away. `protocol`: the report itself was
+   * `item`: the work failed. `outage`: what the work needs is away. `protocol`: the report itself
+   * was
    * wrong. `fatal`: no retry can help.
    */
   readonly kind: "item" | "outage" | "protocol" | "fatal"

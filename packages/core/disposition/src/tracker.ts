@@ -7,7 +7,8 @@
  *     checkpoint = everything below the oldest unfinished record + what is finished above it
  *
  * It is a mutable class on purpose: ten million records a second leave a hundred nanoseconds for an
- * arrival and its completion, which no persistent structure gives. Its surface is small, synchronous
+ * arrival and its completion, which no persistent structure gives. Its surface is small,
+ * synchronous
  * and total; nothing inside it waits, reads a clock or throws on what a caller may do wrong.
  *
  * 1. The low watermark never passes an unfinished record and never moves back.
@@ -96,7 +97,8 @@ export class Tracker {
       const status = statusOf(this.restored, position)
       if (status._tag === "Finished") return this.admitFinished(position, true)
       const known = status._tag === "Partial" ? status.finished : undefined
-      // Another number of parts than the earlier run saw: its marks cannot be trusted, do all again.
+      // Another number of parts than the earlier run saw: its marks cannot be trusted, do all
+      // again.
       if (known !== undefined && (arrival.parts ?? known.total) === known.total) {
         return this.admitPartial(arrival, known)
       }

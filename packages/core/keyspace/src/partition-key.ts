@@ -2,7 +2,8 @@
  * Partition keys: the 256-bit addresses of partitions.
  *
  * A key is written as exactly 64 lower-case hexadecimal digits, so that the order of the strings is
- * the order of the numbers and a key can stand in a file name, a subject or a line of JSON as it is.
+ * the order of the numbers and a key can stand in a file name, a subject or a line of JSON as it
+ * is.
  *
  * 1. `keyToBigInt` and `keyFromBigInt` are inverse on 0 .. 2^256 - 1.
  * 2. `a < b` as strings exactly when `keyToBigInt(a) < keyToBigInt(b)`.

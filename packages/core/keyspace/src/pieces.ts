@@ -54,7 +54,9 @@ export const piecesOf = (distribution: Distribution, members: ReadonlySet<PeerId
   return pieces
 }
 
-/** Cuts a piece to its first `keys` keys; answers the rest, a piece of its own that is owned alike. */
+/**
+ * Cuts a piece to its first `keys` keys; answers the rest, a piece of its own that is owned alike.
+ */
 export const cut = (pieces: Pieces, piece: Piece, keys: bigint): Piece | undefined => {
   if (keys >= sizeOf(piece)) return undefined
   const rest: Piece = { from: piece.from + keys, to: piece.to, owners: [...piece.owners] }

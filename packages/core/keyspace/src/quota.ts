@@ -2,7 +2,8 @@
  * How many keys each member should hold.
  *
  * With `n` members and `factor` copies of each key, `min(factor, n)` times the key space is shared
- * out in proportion to the weights; a member holds each key at most once, so a share above the whole
+ * out in proportion to the weights; a member holds each key at most once, so a share above the
+ * whole
  * key space is cut there and the rest goes to the others, again in proportion.
  *
  * 1. The quotas add up to exactly `min(factor, n) * 2^256`.

@@ -3,7 +3,8 @@ import { Option } from "effect"
 import type { Claim, Holding } from "./claim.ts"
 
 /**
- * Whether a worker may still act as the owner: the time since it *began* its last successful renewal
+ * Whether a worker may still act as the owner: the time since it *began* its last successful
+ * renewal
  * is below the term less a margin. While clocks run at rates that differ by less than the margin's
  * share of the term, nobody else can have seen the claim lapse before. The store's own
  * compare-and-set under the epoch guards what this rule cannot.
@@ -49,7 +50,9 @@ export const renewed = (claim: Claim, keepsMark: boolean): Claim => ({
   wantedBy: keepsMark ? claim.wantedBy : Option.none()
 })
 
-/** The claim of an owner that has drained; whoever asked for the shard has the first right to it. */
+/**
+ * The claim of an owner that has drained; whoever asked for the shard has the first right to it.
+ */
 export const released = (claim: Claim): Claim => ({
   ...claim,
   owner: Option.none(),

@@ -83,7 +83,9 @@ export const acknowledgementFrom = (
   return { participant, through, beyond: beyond.length === 0 ? NONE_BEYOND : beyond }
 }
 
-/** Brings the records of those who were not asked up to the position `first`, as invariant 2 wants. */
+/**
+ * Brings the records of those who were not asked up to the position `first`, as invariant 2 wants.
+ */
 export const settle = (acknowledgements: Acknowledgements, first: number): Acknowledgements =>
   acknowledgements.every((each) => each.through >= first)
     ? acknowledgements

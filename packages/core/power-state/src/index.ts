@@ -1,4 +1,7 @@
-/** A replicated, event-folded object that merges in any order and forgets what every participant has acknowledged. */
+/**
+ * A replicated, event-folded object that merges in any order and forgets what every participant has
+ * acknowledged.
+ */
 export { acknowledge, acknowledgeAs } from "./acknowledge.ts"
 export type { Applied, Application, Fold } from "./application.ts"
 export type { EventCommand, EventReply } from "./change.ts"

@@ -96,7 +96,9 @@ export const isWithinWindow = <O>(
   window: number
 ): boolean => found.index >= sizeOf(log.seen) - window
 
-/** The lookup for the successor of a version: its own table, if it is the newest, else a new one. */
+/**
+ * The lookup for the successor of a version: its own table, if it is the newest, else a new one.
+ */
 const nextLookup = <O>(log: RequestLog<O>): Lookup =>
   log.lookup.stamp === log.stamp ? log.lookup : { positions: null, stamp: 0 }
 

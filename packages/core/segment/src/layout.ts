@@ -18,7 +18,9 @@ import { wordWeight } from "./words.ts"
 
 /** The version that is written. Every version up to it is read. */
 export const formatVersion = 1
+/** Bytes of the header. */
 export const headerLength = 16
+/** Bytes of the trailer. */
 export const trailerLength = 44
 
 const headerMagic = Uint8Array.of(0x48, 0x4f, 0x4c, 0x44, 0x53, 0x45, 0x47, 0x0a)
@@ -65,6 +67,7 @@ export const asciiText = (bytes: Uint8Array): string => String.fromCharCode(...b
 export const asciiBytes = (text: string): Uint8Array =>
   Uint8Array.from(text, (character) => character.charCodeAt(0))
 
+/** The header's 16 bytes. */
 export const encodeHeader = (crc32: Crc32): Uint8Array => {
   const bytes = new GrowingBytes(headerLength)
   bytes.raw(headerMagic)
@@ -94,6 +97,7 @@ export const decodeHeader = (
     : Result.succeed(version)
 }
 
+/** The trailer's 44 bytes. */
 export const encodeTrailer = (trailer: Trailer, crc32: Crc32): Uint8Array => {
   const bytes = new GrowingBytes(trailerLength)
   const name = new Uint8Array(codecNameBytes)

@@ -29,10 +29,12 @@ export const tagValueBytesMax = 255
 export const tagNamesMax = 64
 /** Headers of one record at most. */
 export const recordHeadersMax = 65_535
-/** Attributes of one segment at most, and the bytes that each value may have. */
+/** Attributes of one segment at most. */
 export const attributesMax = 64
+/** Bytes of an attribute's value at most. */
 export const attributeBytesMax = 4_096
 
+/** Sound limits for a writer. */
 export const writerLimitsDefault: WriterLimits = {
   blockBytes: 256 * 1024,
   recordBytesMax: 64 * 1024 * 1024,
@@ -40,6 +42,7 @@ export const writerLimitsDefault: WriterLimits = {
   tagValuesMax: 256
 }
 
+/** Sound limits for a reader: what one file may make it allocate. */
 export const readerLimitsDefault: ReaderLimits = {
   blockRawBytesMax: 96 * 1024 * 1024,
   footerRawBytesMax: 96 * 1024 * 1024,

@@ -18,8 +18,9 @@ import { GrowingBytes } from "./growing-bytes.ts"
 
 /** Templates in one block at most. */
 export const templatesMax = 255
-/** Bytes of a template, and places in it, at most. */
+/** Bytes of a template at most. */
 export const templateBytesMax = 4_096
+/** Places in a template at most. */
 export const templateSlotsMax = 256
 /** Shredded payloads must be this much smaller than plain ones to be worth it. */
 const worthwhile = 0.95

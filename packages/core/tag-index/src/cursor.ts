@@ -12,7 +12,9 @@ import { Schema } from "effect"
 import { compareRecords, FIRST_KEY, PartitionKey, Tag } from "./record.ts"
 import type { IndexRecord } from "./record.ts"
 
-/** Where a walk stands: `at` the possible record (tag, key), which it has yet to see, or `after`. */
+/**
+ * Where a walk stands: `at` the possible record (tag, key), which it has yet to see, or `after`.
+ */
 export const Cursor = Schema.Struct({
   tag: Tag,
   key: PartitionKey,

@@ -35,7 +35,9 @@ export interface OrderedRecords {
   size: number
 }
 
-/** Where a pair is or would be: its leaf and its place there; past the last: `leaf` is the count. */
+/**
+ * Where a pair is or would be: its leaf and its place there; past the last: `leaf` is the count.
+ */
 export interface Place {
   leaf: number
   slot: number

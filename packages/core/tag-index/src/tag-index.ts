@@ -5,7 +5,8 @@
  * 2. `next(cursor)` is the smallest record that the cursor has not passed.
  * 3. A walk by pages is strictly increasing, ends, and yields exactly the accepted records that are
  *    in the index from its start to its end, whatever else comes and goes meanwhile.
- * 4. A page without `next` has looked at everything; a page with it has looked at everything before.
+ * 4. A page without `next` has looked at everything; a page with it has looked at everything
+ *    before.
  */
 import { fromByteString, toByteString } from "./byte-string.ts"
 import { after } from "./cursor.ts"

@@ -20,7 +20,9 @@ export const MessagingErrorCode = Schema.Literals([
 /** One of the causes of a {@link MessagingError}. */
 export type MessagingErrorCode = typeof MessagingErrorCode.Type
 
-/** A message was not exchanged; `subject` says which, `message` says why and what would be right. */
+/**
+ * A message was not exchanged; `subject` says which, `message` says why and what would be right.
+ */
 export class MessagingError extends Schema.TaggedError<MessagingError>()("MessagingError", {
   code: MessagingErrorCode,
   subject: Schema.String,

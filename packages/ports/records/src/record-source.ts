@@ -3,7 +3,8 @@
  *
  * What a caller may rely on, whatever the adapter:
  * 1. A shard's positions strictly increase; a position names the same record for ever.
- * 2. `open` with `after` yields exactly the records above it, none skipped without a gap that says so.
+ * 2. `open` with `after` yields exactly the records above it, none skipped without a gap that says
+ *    so.
  * 3. `next` returns within its `wait`, with fewer records or none; it never holds records back.
  * 4. Records read and not acknowledged come again after a crash; acknowledging is by watermark.
  */

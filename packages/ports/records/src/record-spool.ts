@@ -28,7 +28,9 @@ export interface SpoolStatus {
   readonly bytes: number
 }
 
-/** The spool refused or failed: `full` at its byte limit or on a full disk, `invalid` names what. */
+/**
+ * The spool refused or failed: `full` at its byte limit or on a full disk, `invalid` names what.
+ */
 export class RecordSpoolError extends Schema.TaggedError<RecordSpoolError>()("RecordSpoolError", {
   code: Schema.Literals(["full", "invalid", "unavailable", "not-found"]),
   message: Schema.String

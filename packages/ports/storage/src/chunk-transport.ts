@@ -4,8 +4,10 @@
  *     client ──bytes──▶ first server ──bytes──▶ second server ──▶ ...
  *            ◀─receipts─             ◀─receipts─
  *
- * 1. Every call carries a capability for its chunk, device, right and time; without one it is refused.
- * 2. `write` answers a receipt for each device whose copy is durable, and an error for each other one.
+ * 1. Every call carries a capability for its chunk, device, right and time; without one it is
+ *    refused.
+ * 2. `write` answers a receipt for each device whose copy is durable, and an error for each other
+ *    one.
  * 3. Bytes are streamed with back-pressure; neither side holds a whole chunk.
  * 4. Every wait has a deadline: to connect, between bytes, and for the answer.
  */
@@ -39,7 +41,8 @@ export type ChunkReceipt = typeof ChunkReceipt.Type
 /**
  * The bytes did not travel. Codes of the device are passed on (`full`, `not-found`, `corrupt`,
  * `unavailable`, `exists`, `out-of-range`); `denied`: the capability; `timeout`: a deadline;
- * `unreachable`: no connection, or it broke; `overloaded`: too many transfers; `invalid`: the request.
+ * `unreachable`: no connection, or it broke; `overloaded`: too many transfers; `invalid`: the
+ * request.
  */
 export class ChunkTransportError extends Schema.TaggedError<ChunkTransportError>()(
   "ChunkTransportError",
@@ -117,7 +120,9 @@ export interface ChunkEndpointHandlers {
 export class ChunkEndpoint extends Context.Service<
   ChunkEndpoint,
   {
-    /** Serves until the scope closes; answers the base URL. Closing waits for transfers that run. */
+    /**
+     * Serves until the scope closes; answers the base URL. Closing waits for transfers that run.
+     */
     readonly listen: (options: {
       readonly host: string
       /** 0 for any free port. */

@@ -3,7 +3,8 @@
  *
  *     [ snapshot parts ] + [ entry, entry, entry ... ]  ──▶  the state after a restart
  *
- * 1. `append` answers when all its entries are durable, in order; a failed append left none of them.
+ * 1. `append` answers when all its entries are durable, in order; a failed append left none of
+ *    them.
  * 2. `compact` replaces everything appended before it by the given parts, atomically.
  * 3. `recover` yields what is durable and intact. Damage is named, never skipped in silence: a torn
  *    tail is cut and counted; damage before the tail is `corrupt`.

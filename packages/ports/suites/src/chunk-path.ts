@@ -1,4 +1,6 @@
-/** What the contract of the chunk data path shares: servers over a map, writes, reads, summaries. */
+/**
+ * What the contract of the chunk data path shares: servers over a map, writes, reads, summaries.
+ */
 import { crc32 } from "node:zlib"
 import {
   ChunkEndpoint,

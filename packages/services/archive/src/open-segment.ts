@@ -29,7 +29,9 @@ export interface OpenSegmentOptions {
   readonly opened: bigint
 }
 
-/** Takes records until it is full or old; all of its limits are those of its archive when it began. */
+/**
+ * Takes records until it is full or old; all of its limits are those of its archive when it began.
+ */
 export class OpenSegment {
   readonly options: OpenSegmentOptions
   readonly #builder: SegmentBuilder

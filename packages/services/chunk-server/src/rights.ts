@@ -48,7 +48,8 @@ export const checkRight = (key: ClusterKey, wanted: WantedRight) =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => checkAt(key, wanted, Math.floor(now / 1000)))
 
 /**
- * Passes for a token that allows this on another server. Whether it has lapsed is for that server to
+ * Passes for a token that allows this on another server. Whether it has lapsed is for that server
+ * to
  * say: a wrong clock here must not turn away what others would take.
  */
 export const checkPassedOn = (key: ClusterKey, wanted: WantedRight) => checkAt(key, wanted, 0)

@@ -1,7 +1,7 @@
 /**
  * Digests of what a peer holds, by range of keys.
  *
- *   key space   | 0000.. | 0010.. | 0020.. |  ...  | fff0.. |     4,096 buckets by the first 12 bits
+ *   key space   | 0000.. | 0010.. | 0020.. |  ...  | fff0.. |  4,096 buckets by the first 12 bits
  *
  * Each bucket keeps the number of its partitions and the sum of a 64-bit hash of each (key, state
  * digest). A sum, so that a partition's share can be taken out and put in again as it changes.

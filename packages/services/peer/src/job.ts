@@ -39,7 +39,9 @@ export interface Job {
   readonly fail: (error: ServiceError) => void
 }
 
-/** A job of `body` whose outcome goes to `answer`; `isRepair`: it also runs on a damaged partition. */
+/**
+ * A job of `body` whose outcome goes to `answer`; `isRepair`: it also runs on a damaged partition.
+ */
 export const makeJob = <A>(options: {
   readonly address: Address
   readonly body: JobBody<A>

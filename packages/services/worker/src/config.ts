@@ -56,7 +56,9 @@ export const WorkerConfig = Schema.Struct({
 /** The settings of a worker; all times in milliseconds. */
 export type WorkerConfig = typeof WorkerConfig.Type
 
-/** A configuration that cannot be used: a sentence that says what is wrong and what would be right. */
+/**
+ * A configuration that cannot be used: a sentence that says what is wrong and what would be right.
+ */
 export class WorkerConfigError extends Schema.TaggedError<WorkerConfigError>()(
   "WorkerConfigError",
   { message: Schema.String }

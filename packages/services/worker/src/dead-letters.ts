@@ -4,7 +4,8 @@
  * 1. A record counts as finished only after its letter was taken in.
  * 2. A letter may be put twice (the answer was lost, or another worker took over); its id is the
  *    same then, so that whoever keeps it can tell.
- * 3. While the letters' own store is away, the record stays in flight and counts against the limits.
+ * 3. While the letters' own store is away, the record stays in flight and counts against the
+ *    limits.
  */
 import type { SourceRecord } from "@holdfast/records"
 import { Context, Duration, Effect, Option, Schema } from "effect"
@@ -26,7 +27,9 @@ export class DeadLetterError extends Schema.TaggedError<DeadLetterError>()("Dead
   message: Schema.String
 }) {}
 
-/** Takes dead letters in; optional: without it a policy that ends in dead letters halts the shard. */
+/**
+ * Takes dead letters in; optional: without it a policy that ends in dead letters halts the shard.
+ */
 export class DeadLetters extends Context.Service<
   DeadLetters,
   { readonly put: (letter: DeadLetter) => Effect.Effect<void, DeadLetterError> }

@@ -102,7 +102,9 @@ const readAll = Effect.fnUntraced(function* (
   }
 })
 
-/** Admits what a batch brought and offers what is new of it in as few calls as there is room for. */
+/**
+ * Admits what a batch brought and offers what is new of it in as few calls as there is room for.
+ */
 const take = Effect.fnUntraced(function* (
   run: ShardRun,
   pipeline: ShardPipeline,

@@ -1,7 +1,7 @@
 /**
  * Carries the lease core's decisions out: claims, renews, asks, hands over and stops.
  *
- *     every renewal: list ──▶ observe ──▶ decide ──▶ write by compare-and-set ──▶ start, drain, stop
+ *     each renewal: list ──▶ observe ──▶ decide ──▶ compare-and-set ──▶ start, drain, stop
  *
  * 1. A shard runs only while its lease may be acted upon by this worker's own clock.
  * 2. A shard is released only after it was drained and checkpointed; a fenced one is not released,
@@ -198,7 +198,7 @@ const write = Effect.fnUntraced(function* (
   const revision = yield* lease.write({ record, expected }).pipe(
     withDeadline(ownership.config),
     Effect.asSome,
-    Effect.catchTag("LeaseConflict", (_: LeaseConflict) => Effect.succeedNone)
+    Effect.catchTag("LeaseConflict", () => Effect.succeedNone)
   )
   if (Option.isNone(revision)) return false
   const now = monotonicMs(ownership.clock)

@@ -10,7 +10,7 @@
  * siblings go on and nobody else runs into the same record.
  */
 import type { CheckpointStore, RecordSource } from "@holdfast/records"
-import { Cause, Duration, Effect, Exit, Fiber, type Scope } from "effect"
+import { Cause, Duration, Effect, Exit, type Scope } from "effect"
 import { makeSave } from "./checkpoints.ts"
 import type { WorkerConfig } from "./config.ts"
 import { deadLetters } from "./dead-letters.ts"

@@ -1,4 +1,6 @@
-/** Peers in processes of their own, for the benchmark: on NATS, with their stores in directories. */
+/**
+ * Peers in processes of their own, for the benchmark: on NATS, with their stores in directories.
+ */
 import { distribute, PeerId } from "@holdfast/keyspace"
 import type { Messaging } from "@holdfast/messaging"
 import type { PartitionStore } from "@holdfast/storage"
