@@ -1,6 +1,6 @@
 /** A worker with the archive's pipeline, over whatever source and stores it is given. */
 import { failure } from "@holdfast/process"
-import { archivePipelineLayer } from "@holdfast/service-archive"
+import { archivePipelineLayer, retentionLayer } from "@holdfast/service-archive"
 import { parseWorkerConfig, Worker } from "@holdfast/service-worker"
 import type { ClusterId, WorkerId } from "@holdfast/wire"
 import { Effect, Layer, Result } from "effect"
@@ -19,8 +19,10 @@ export const workerProcess = (options: WorkerProcessOptions) =>
       const { cluster, settings, worker } = options
       const config = parseWorkerConfig({ ...settings, cluster, worker })
       if (Result.isFailure(config)) return yield* failure(config.failure.message)
-      return Worker.layer(config.success).pipe(
+      const archiving = Worker.layer(config.success).pipe(
         Layer.provide(archivePipelineLayer({ archiveOf: ({ shard }) => shard }))
       )
+      // Every worker looks after retention: ending a segment twice changes nothing.
+      return Layer.mergeAll(archiving, retentionLayer())
     })
   )

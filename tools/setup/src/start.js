@@ -7,7 +7,7 @@ import { installDependencies, productNode, root } from "./dependencies.js"
 installDependencies()
 
 const given = process.argv.slice(2)
-const isDemonstration = given.length === 0 || given[0]?.startsWith("--") === true
+const isDemonstration = given.length === 0 || (given[0] ?? "").startsWith("--")
 const child = spawn(
   productNode(),
   [join(root, "apps/holdfast/bin/holdfast.js"), ...(isDemonstration ? ["demo"] : []), ...given],

@@ -135,8 +135,25 @@ const describe = (entry: ArchiveEntry, totals: ArchiveTotals): string => {
   return totals.shards.length === 0 ? pairs : `${pairs}\n\n${shards}`
 }
 
+/** A command that changes what an archive is doing. */
+const setStatus = (name: "pause" | "resume" | "remove", description: string) =>
+  Command.make(name, showFlags, (flags) =>
+    Effect.gen(function* () {
+      const archives = yield* ArchiveClient
+      const entry = yield* archives[name](flags.archive)
+      yield* writeLine(flags.json ? toJson(entry) : `${flags.archive} is ${entry.status}`)
+    }).pipe(Effect.provide(connectedLayer(flags)))
+  ).pipe(Command.withDescription(description))
+
 /** `holdfast archive ...`. */
 export const archiveCommand = Command.make("archive").pipe(
   Command.withDescription("What is archived, and how"),
-  Command.withSubcommands([add, list, show])
+  Command.withSubcommands([
+    add,
+    list,
+    show,
+    setStatus("pause", "Stop archiving for now; what is archived stays"),
+    setStatus("resume", "Go on archiving where it was paused"),
+    setStatus("remove", "End the archive and free everything it holds")
+  ])
 )

@@ -44,7 +44,7 @@ export const deadLetters = Effect.fnUntraced(function* (run: ShardRun) {
   let delayMs = config.retryFirstMs
   for (;;) {
     yield* run.signal.waitUntil(() => run.letters.size > 0)
-    for (const { attempts, ordinal, reason } of [...run.letters.values()]) {
+    for (const { attempts, ordinal, reason } of Array.from(run.letters.values())) {
       const record = run.held.get(ordinal)
       if (record === undefined) {
         run.letters.delete(ordinal)

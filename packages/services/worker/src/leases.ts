@@ -20,7 +20,6 @@ import {
 } from "@holdfast/lease"
 import {
   Lease,
-  LeaseConflict,
   LeaseError,
   type LeaseRecord,
   RecordSource,
