@@ -52,6 +52,26 @@ describe("plain files", () => {
     )
   )
 
+  it.live("a range is a slice of the whole, across chunks", () =>
+    withFiles(({ files }) =>
+      Effect.gen(function* () {
+        const bytes = bytesOf(3_500)
+        yield* files.put({ name: "a", data: Stream.make(bytes), chunkBytes: 1_000 })
+        for (const [from, to] of [
+          [0, 0],
+          [999, 1_000],
+          [1_500, 3_200],
+          [3_000, 9_999]
+        ] as const) {
+          const part = yield* whole(files.get("a", { from, to }))
+          assert.strictEqual(Buffer.compare(part, bytes.subarray(from, to + 1)), 0)
+        }
+        const beyond = yield* Effect.result(whole(files.get("a", { from: 3_500 })))
+        assert.isTrue(Result.isFailure(beyond) && beyond.failure._tag === "InvalidRequest")
+      })
+    )
+  )
+
   it.live("a new file of the same name takes the place of the old one, which is freed", () =>
     withFiles(({ cluster, files }) =>
       Effect.gen(function* () {

@@ -25,6 +25,7 @@ import {
   FileNotFound,
   InvalidRequest
 } from "./errors.ts"
+import { chunkPartsOf, type FileRange, offsetsOf } from "./file-range.ts"
 import { MetadataClient } from "./metadata-client.ts"
 import { crc32 } from "./platform.ts"
 
@@ -41,7 +42,12 @@ export interface PutFileOptions<E> {
 /** Why a file was not stored. */
 export type PutFileError = CallFailed | ChunkUnwritten | CatalogueRefused | InvalidRequest
 /** Why a file cannot be read. */
-export type GetFileError = CallFailed | ChunkUnreadable | FileNotFound | FileDamaged
+export type GetFileError =
+  | CallFailed
+  | ChunkUnreadable
+  | FileNotFound
+  | FileDamaged
+  | InvalidRequest
 
 const chunkBytesDefault = 32 * 1024 * 1024
 const writesAtATime = 2
@@ -51,6 +57,9 @@ const decodeEntry = Schema.decodeUnknownResult(Schema.toType(FileEntry))
 
 const notFound = (file: string) =>
   new FileNotFound({ file, message: `There is no file "${file}".` })
+
+const damaged = ({ name }: FileEntry, what: string) =>
+  new FileDamaged({ file: name, message: `The file "${name}" ${what}.` })
 
 /** Parts of any length as pieces of exactly `size` bytes, but for the last. */
 const intoPieces = <E>(
@@ -184,32 +193,51 @@ const makeFileClient = Effect.gen(function* () {
     return entry._tag === "File" ? entry.file : yield* notFound(name)
   })
 
-  const readChunks = Effect.fnUntraced(function* (file: FileEntry) {
+  /** The chunks of a file in order; fails unless they are all there and make up its length. */
+  const chunksOf = Effect.fnUntraced(function* (file: FileEntry) {
     const listed = yield* Stream.runCollect(metadata.listChunks(file.fileId))
     const byId = new Map(listed.map(({ chunk }) => [chunk.chunkId, chunk]))
     const known = file.chunks.flatMap((id) => byId.get(id) ?? [])
     const missing = file.chunks.length - known.length
-    const damaged = (what: string) =>
-      new FileDamaged({ file: file.name, message: `The file "${file.name}" ${what}.` })
-    if (missing > 0) return yield* damaged(`misses ${missing} of its chunks`)
+    if (missing > 0) return yield* damaged(file, `misses ${missing} of its chunks`)
+    const bytes = known.reduce((sum, { length }) => sum + length, 0)
+    if (bytes !== file.bytes) {
+      return yield* damaged(file, `has ${bytes} bytes in its chunks, not ${file.bytes}`)
+    }
+    return known
+  })
+
+  const readChunks = Effect.fnUntraced(function* (file: FileEntry, range: FileRange) {
+    const offsets = yield* Effect.fromResult(offsetsOf(file, range))
+    const parts = chunkPartsOf(yield* chunksOf(file), offsets)
     const hash = createHash("sha256")
-    const bytes = Stream.fromIterable(known).pipe(
-      Stream.mapEffect((chunk) => chunks.read({ chunk }), { concurrency: readsAhead }),
+    const isWhole = offsets.start === 0 && offsets.end === file.bytes
+    const bytes = Stream.fromIterable(parts).pipe(
+      Stream.mapEffect(
+        // All of a chunk even for a few bytes of it: only then its checksum can be checked.
+        ({ chunk, end, start }) =>
+          Effect.map(chunks.read({ chunk }), (whole) => whole.subarray(start, end)),
+        { concurrency: readsAhead }
+      ),
       Stream.tap((part) => Effect.sync(() => hash.update(part)))
     )
+    if (!isWhole) return bytes
     const check = Stream.fromEffect(
       Effect.suspend(() =>
         compareBytes(new Uint8Array(hash.digest()), file.digest) === 0
           ? Effect.void
-          : Effect.fail(damaged("has another digest than the one it was stored with"))
+          : Effect.fail(damaged(file, "has another digest than the one it was stored with"))
       )
     )
     return Stream.concat(bytes, Stream.drain(check))
   })
 
-  /** A file's bytes, in parts of one chunk; a wrong digest fails it behind the last one. */
-  const get = (name: string): Stream.Stream<Uint8Array, GetFileError> =>
-    Stream.unwrap(Effect.flatMap(show(name), readChunks))
+  /**
+   * A file's bytes, or those of a range, in parts of at most one chunk. Of a whole file, a wrong
+   * digest fails it behind the last part; of a range, the chunks it touches are checked.
+   */
+  const get = (name: string, range: FileRange = {}): Stream.Stream<Uint8Array, GetFileError> =>
+    Stream.unwrap(Effect.flatMap(show(name), (file) => readChunks(file, range)))
 
   /** Files whose names begin with a prefix, in order of their names. */
   const list = (prefix = ""): Stream.Stream<FileEntry, CatalogueError> =>

@@ -31,7 +31,13 @@ export {
   type ReadError,
   SegmentUnreadable
 } from "./errors.ts"
-export { FileClient, type PutFileOptions } from "./file-client.ts"
+export {
+  FileClient,
+  type GetFileError,
+  type PutFileError,
+  type PutFileOptions
+} from "./file-client.ts"
+export type { FileRange } from "./file-range.ts"
 export {
   type Allocation,
   type AllocationRequest,
