@@ -3,6 +3,7 @@ import type { ClusterShape } from "./cluster/cluster.ts"
 import type { FaultWeights } from "./faults/draw-plan.ts"
 import { archive } from "./workload/archive.ts"
 import { chunks } from "./workload/chunks.ts"
+import { partitions } from "./workload/partitions.ts"
 import type { MakeWorkload } from "./workload/workload.ts"
 
 /** A kind of simulation. */
@@ -39,8 +40,41 @@ const archiveProfile: Profile = {
   workloads: [archive]
 }
 
+const peersProfile: Profile = {
+  name: "peers",
+  shape: { hosts: 0, devicesPerHost: 0, peers: 5, workers: 0, clients: 3 },
+  phaseMillis: 30_000,
+  faultsMax: 12,
+  weights: { ...networkFaults, ...processFaults, SlowDisk: 1, FailWrites: 1, DiskFull: 1 },
+  workloads: [partitions]
+}
+
+const workersProfile: Profile = {
+  name: "workers",
+  shape: { hosts: 2, devicesPerHost: 1, peers: 3, workers: 3, clients: 1 },
+  phaseMillis: 40_000,
+  faultsMax: 14,
+  weights: { ...networkFaults, Kill: 8, Stop: 4, Pause: 6, ...brokerFaults },
+  workloads: [archive]
+}
+
+const mixedProfile: Profile = {
+  name: "mixed",
+  shape: { hosts: 4, devicesPerHost: 2, peers: 4, workers: 2, clients: 2 },
+  phaseMillis: 30_000,
+  faultsMax: 16,
+  weights: { ...networkFaults, ...processFaults, ...diskFaults, ...brokerFaults, FlipBit: 2 },
+  workloads: [archive, chunks, partitions]
+}
+
 /** All profiles. */
-export const profiles: ReadonlyArray<Profile> = [chunksProfile, archiveProfile]
+export const profiles: ReadonlyArray<Profile> = [
+  archiveProfile,
+  chunksProfile,
+  peersProfile,
+  workersProfile,
+  mixedProfile
+]
 
 /** The profile of a name. */
 export const profileNamed = (name: string): Profile | undefined =>

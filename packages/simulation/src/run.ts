@@ -17,6 +17,7 @@ import { drawPlan } from "./faults/draw-plan.ts"
 import type { FaultPlan } from "./faults/fault.ts"
 import { makeChunkHistory } from "./oracle/chunk-history.ts"
 import { makeChunkMapOracle } from "./oracle/chunk-map.ts"
+import { makeReplicaOracle } from "./oracle/replicas.ts"
 import type { Oracle } from "./oracle/oracle.ts"
 import type { Profile } from "./profile.ts"
 import { makeRandomSource } from "./random-source.ts"
@@ -205,6 +206,7 @@ const prepareCourse = (options: RunOptions): Course => {
   const oracles = [
     history.oracle,
     makeChunkMapOracle(cluster, history),
+    makeReplicaOracle(cluster),
     ...workloads.flatMap((workload) => workload.oracles)
   ]
   site.watch = watchAll(oracles.flatMap(({ watch }) => (watch === undefined ? [] : [watch])))

@@ -70,7 +70,7 @@ export const makeMetadataNode = (site: Site): SimulatedNode<MetadataService> => 
           clusterId,
           mac,
           crc32: (bytes) => crc32(bytes),
-          map: mapSettings,
+          map: { ...mapSettings, ...site.seams.map },
           service: { invariantsMs: 5_000, compactBytes: 16 * 1024 }
         })
       )

@@ -1,4 +1,5 @@
 /** Where a deliberate mistake can be put in: each port as a service sees it. */
+import type { Settings } from "@holdfast/chunk-map"
 import type { Messaging } from "@holdfast/messaging"
 import type { CheckpointStore, Lease, RecordSource } from "@holdfast/records"
 import type { Journal, OpenDevice, PartitionStore } from "@holdfast/storage"
@@ -15,6 +16,8 @@ export interface Seams {
   readonly leases: Seam<Lease["Service"]>
   readonly source: Seam<RecordSource["Service"]>
   readonly messaging: Seam<Messaging["Service"]>
+  /** Numbers of the chunk map that take the place of the sound ones. */
+  readonly map: Partial<Settings>
 }
 
 const asItIs = <Port>(port: Port): Port => port
@@ -27,5 +30,6 @@ export const soundSeams: Seams = {
   checkpoints: asItIs,
   leases: asItIs,
   source: asItIs,
-  messaging: asItIs
+  messaging: asItIs,
+  map: {}
 }

@@ -4,9 +4,10 @@
  * | invariant | what must hold |
  * |---|---|
  * | checkpoint-fell | a shard's stored position and epoch never fall |
- * | checkpoint-early | up to it, every record of the stream is in a segment that a majority of the peers hold, whose chunk is committed, and of which an intact copy is on a device |
+ * | checkpoint-early | up to it, every record of the stream is in a segment that a majority of its owners hold, whose chunk is committed, and of which an intact copy is on a device |
  * | liveness | once nothing fails, each checkpoint reaches the end of its stream |
  */
+import { FACTOR_DEFAULT } from "@holdfast/keyspace"
 import { Option } from "effect"
 import type { SimulatedCluster } from "../cluster/cluster.ts"
 import type { ChunkHistory } from "./chunk-history.ts"
@@ -24,7 +25,8 @@ const firstUncovered = (
   history: ChunkHistory,
   range: { readonly shard: string; readonly after: bigint; readonly upTo: bigint }
 ): bigint | undefined => {
-  const majority = Math.floor(cluster.peers.length / 2) + 1
+  const owners = Math.min(FACTOR_DEFAULT, cluster.peers.length)
+  const majority = Math.floor(owners / 2) + 1
   const segments = durableSegments(cluster, range.shard)
     .filter(({ peers, segment }) => peers >= majority && segment.last > range.after)
     .filter(({ segment }) => isStored(cluster, history, segment))

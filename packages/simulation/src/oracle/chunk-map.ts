@@ -73,6 +73,7 @@ export const makeChunkMapOracle = (cluster: SimulatedCluster, history: ChunkHist
       }
     },
     unsettled: () => {
+      if (cluster.devices.length === 0) return []
       const state = cluster.metadata.service?.state()
       if (state === undefined) return ["the metadata service is down"]
       const inMap = unsettledIn(state, cluster.devices.length)

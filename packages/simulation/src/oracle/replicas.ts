@@ -1,0 +1,101 @@
+/**
+ * The partitions of the peers, in their stores and in their memory.
+ *
+ * | invariant | what must hold |
+ * |---|---|
+ * | replica-... | the core's own invariants, of every replica in memory |
+ * | liveness | once nothing fails, all owners of a partition store the same state, nothing pending |
+ */
+import { durablePartitions } from "@holdfast/adapter-memory"
+import { Distribution, distribute, ownersOf, PartitionKey, PeerId } from "@holdfast/keyspace"
+import type { Replica } from "@holdfast/service-peer"
+import { Result } from "effect"
+import type { SimulatedCluster } from "../cluster/cluster.ts"
+import { applications } from "../cluster/nodes.ts"
+import type { Oracle } from "./oracle.ts"
+
+/** A partition as one peer stores it. */
+export interface DurableReplica {
+  readonly peer: string
+  readonly application: string
+  readonly key: string
+  readonly replica: Replica
+}
+
+const decoded = new WeakMap<Uint8Array, Replica | null>()
+
+const decode = (application: string, state: Uint8Array): Replica | null => {
+  const known = decoded.get(state)
+  if (known !== undefined) return known
+  const result = applications.find(({ name }) => name === application)?.decode(state)
+  const replica = result !== undefined && Result.isSuccess(result) ? result.success : null
+  decoded.set(state, replica)
+  return replica
+}
+
+/** Every intact partition in the stores of the peers; what is unchanged is decoded once. */
+export const durableReplicas = (cluster: SimulatedCluster): ReadonlyArray<DurableReplica> =>
+  cluster.peers.flatMap(({ name: peer }) =>
+    durablePartitions(cluster.site.disk(peer).cells("partitions")).flatMap(
+      ({ application, key, state }) => {
+        const replica = decode(application, state)
+        return replica === null ? [] : [{ peer, application, key, replica }]
+      }
+    )
+  )
+
+/** Who owns which keys, as every peer is told. */
+export const distributionOf = (cluster: SimulatedCluster): Distribution =>
+  Result.getOrThrow(
+    distribute({
+      members: cluster.peers.map(({ name }) => ({ peer: PeerId.make(name) })),
+      epoch: 0
+    })
+  )
+
+const apart = (
+  cluster: SimulatedCluster,
+  distribution: Distribution,
+  held: ReadonlyArray<DurableReplica>
+): ReadonlyArray<string> => {
+  const [first] = held
+  if (first === undefined) return []
+  const name = `${first.application} ${first.key.slice(0, 8)}`
+  const owners = ownersOf(distribution, PartitionKey.make(first.key))
+  const missing = owners.filter((owner) => !held.some(({ peer }) => peer === owner))
+  const digests = new Set(held.map(({ replica }) => replica.digest()))
+  const pending = Math.max(...held.map(({ replica }) => replica.pending()))
+  return [
+    ...missing.map((owner) => `${owner} does not hold ${name}`),
+    ...(digests.size === 1 ? [] : [`${name} has ${digests.size} states`]),
+    ...(pending === 0 ? [] : [`${name} has ${pending} entries pending`])
+  ]
+}
+
+/** Judges the replicas of all applications. */
+export const makeReplicaOracle = (cluster: SimulatedCluster): Oracle => {
+  const judged = new WeakSet<Replica>()
+  const distribution = cluster.peers.length === 0 ? undefined : distributionOf(cluster)
+  const judge = (peer: string, replica: Replica | null): void => {
+    if (replica === null || judged.has(replica)) return
+    judged.add(replica)
+    for (const violation of replica.invariants()) {
+      cluster.site.report("replica", `${peer}: ${JSON.stringify(violation)}`)
+    }
+  }
+  return {
+    step: () => {
+      for (const { name, service } of cluster.peers) {
+        for (const { current } of service?.parts.engine.table.values() ?? []) judge(name, current)
+      }
+    },
+    unsettled: () => {
+      if (distribution === undefined) return []
+      const groups = Map.groupBy(
+        durableReplicas(cluster),
+        ({ application, key }) => `${application}/${key}`
+      )
+      return [...groups.values()].flatMap((held) => apart(cluster, distribution, held))
+    }
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * Partitions: words written to ledgers with request ids, by several clients, and searched.
+ *
+ * | invariant | what must hold |
+ * |---|---|
+ * | confirmed-not-durable | a write is on the disks of a majority of its owners when it is confirmed |
+ * | confirmed-lost | a confirmed write is in the final state of each owner |
+ * | written-twice | no write, confirmed or not, is in a final state twice |
+ * | search-order | a page of a search is in order, without repeats |
+ * | search-wrong | in the end a search answers what a sorted scan of all partitions does |
+ */
+import { type FoundRecord, PeerClient } from "@holdfast/client"
+import { keyFromBigInt, ownersOf, PartitionKey } from "@holdfast/keyspace"
+import { makeRequestId } from "@holdfast/wire"
+import { Clock, Effect, Option, Result, Schema, Stream } from "effect"
+import { distributionOf, durableReplicas } from "../oracle/replicas.ts"
+import type { RandomSource } from "../random-source.ts"
+import { anyTag, ledgerName, sizeTag } from "./ledger.ts"
+import type { MakeWorkload, WorkloadOptions } from "./workload.ts"
+
+interface Write {
+  readonly key: string
+  readonly word: string
+  readonly requestId: string
+  isConfirmed: boolean
+}
+
+interface Book {
+  readonly options: WorkloadOptions
+  readonly random: RandomSource
+  readonly keys: ReadonlyArray<string>
+  readonly writes: Array<Write>
+}
+
+const partitionsMax = 6
+const golden = 0x9e3779b97f4a7c15f39cc0605cedc834n
+
+/** Spreads small numbers over the key space. */
+const keyOf = (number: number): string => keyFromBigInt((BigInt(number) * golden) << 128n)
+
+const decodeWords = Schema.decodeUnknownSync(Schema.Array(Schema.String))
+
+const wordsOf = (state: unknown): ReadonlyArray<string> =>
+  state === null ? [] : decodeWords(state)
+
+/** Sends a write, or one that was not confirmed once more, under its own request id. */
+const send = Effect.fnUntraced(function* (book: Book, write: Write) {
+  const peers = yield* PeerClient
+  const { key, requestId, word } = write
+  const request = { application: ledgerName, key, events: [word], requestId }
+  yield* peers.request({ ...request, writeConcern: "majority" })
+  const { cluster } = book.options
+  const owners = ownersOf(distributionOf(cluster), PartitionKey.make(key))
+  const holders = durableReplicas(cluster).filter(
+    (held) =>
+      held.application === ledgerName &&
+      held.key === key &&
+      wordsOf(held.replica.projected()).includes(word)
+  )
+  if (holders.length <= owners.length / 2) {
+    const count = `${holders.length} of ${owners.length}`
+    cluster.site.report("confirmed-not-durable", `${word} is on the disks of ${count} owners`)
+  }
+  write.isConfirmed = true
+})
+
+const write = Effect.fnUntraced(function* (book: Book) {
+  const requestId = yield* makeRequestId
+  const key = book.random.pick(book.keys) ?? ""
+  const word = `w${book.writes.length}`
+  const made: Write = { key, word, requestId, isConfirmed: false }
+  book.writes.push(made)
+  yield* send(book, made)
+})
+
+const compareFound = (left: FoundRecord, right: FoundRecord): number =>
+  Buffer.compare(left.tag, right.tag) || (left.key < right.key ? -1 : left.key > right.key ? 1 : 0)
+
+const search = Effect.fnUntraced(function* (book: Book) {
+  const peers = yield* PeerClient
+  const range = { application: ledgerName, from: sizeTag(0), upTo: sizeTag(999_999) }
+  const { records } = yield* peers.page({ ...range, withState: false }, Option.none(), 100)
+  for (const [index, record] of records.entries()) {
+    const before = records[index - 1]
+    if (before === undefined || compareFound(before, record) < 0) continue
+    book.options.cluster.site.report("search-order", `${record.key} after ${before.key}`)
+  }
+})
+
+const step = (book: Book) => {
+  const drawn = book.random.nextDoubleUnsafe()
+  if (drawn < 0.75) return write(book)
+  if (drawn < 0.85) return search(book)
+  const unconfirmed = book.random.pick(book.writes.filter(({ isConfirmed }) => !isConfirmed))
+  return unconfirmed === undefined ? write(book) : send(book, unconfirmed)
+}
+
+const program = Effect.fnUntraced(function* (book: Book) {
+  const clock = yield* Clock.Clock
+  const end = clock.monotonicTimeNanosUnsafe() + BigInt(book.options.phaseMillis) * 1_000_000n
+  while (clock.monotonicTimeNanosUnsafe() < end) {
+    yield* Effect.ignore(step(book))
+    yield* Effect.sleep(book.random.integer(20, 500))
+  }
+})
+
+const judgeStates = (book: Book): void => {
+  const { cluster } = book.options
+  const held = durableReplicas(cluster).filter(({ application }) => application === ledgerName)
+  for (const { key, peer, replica } of held) {
+    const counts = new Map<string, number>()
+    for (const word of wordsOf(replica.projected())) {
+      counts.set(word, (counts.get(word) ?? 0) + 1)
+    }
+    for (const { isConfirmed, key: of, word } of book.writes) {
+      const count = counts.get(word) ?? 0
+      const where = `${word} of ${key.slice(0, 8)} is ${count} times at ${peer}`
+      if (of !== key) continue
+      if (count > 1) cluster.site.report("written-twice", where)
+      if (count === 0 && isConfirmed) cluster.site.report("confirmed-lost", where)
+    }
+  }
+}
+
+const audit = Effect.fnUntraced(function* (book: Book) {
+  const { cluster } = book.options
+  judgeStates(book)
+  const peers = yield* PeerClient
+  const range = { application: ledgerName, from: anyTag, upTo: anyTag, withState: true }
+  const found = yield* Effect.result(Stream.runCollect(peers.walk(range)))
+  if (Result.isFailure(found)) {
+    return cluster.site.report("search-wrong", `it fails: ${found.failure.message}`)
+  }
+  const states = new Map<string, string>()
+  for (const { application, key, replica } of durableReplicas(cluster)) {
+    const words = application === ledgerName ? wordsOf(replica.projected()) : []
+    if (words.length > 0) states.set(key, words.join(" "))
+  }
+  const scanned = [...states].sort(([left], [right]) => (left < right ? -1 : 1))
+  const searched = found.success.map(
+    ({ key, state }) => [key, wordsOf(state ?? null).join(" ")] as const
+  )
+  if (JSON.stringify(scanned) !== JSON.stringify(searched)) {
+    const counts = `${searched.length} partitions, a scan ${scanned.length}`
+    cluster.site.report("search-wrong", `a search answers ${counts}, or other states`)
+  }
+})
+
+/** Makes the workload of partitions. */
+export const partitions: MakeWorkload = (options) => {
+  const keys = Array.from({ length: partitionsMax }, (_, index) => keyOf(index + 1))
+  const book: Book = { options, random: options.random, keys, writes: [] }
+  return {
+    prepare: Effect.void,
+    programs: options.cluster.clients.map(() => program(book)),
+    oracles: [],
+    audit: audit(book)
+  }
+}
