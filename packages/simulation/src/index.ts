@@ -12,4 +12,5 @@ export {
   type SimulateResult,
   UnknownProfile
 } from "./simulate.ts"
+export { describeFound } from "./report-found.ts"
 export type { Violation } from "./violation.ts"

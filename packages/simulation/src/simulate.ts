@@ -14,7 +14,7 @@ export interface SimulateOptions {
   /** The first seed; the others follow it. */
   readonly seed: number
   readonly runs: number
-  /** A profile's name, or `all`: they then take turns. */
+  /** A profile's name, or `all`: each seed then has its own. */
   readonly profile: string
   /** Told of each run as it ends. */
   readonly onProgress?: (progress: Progress) => void
@@ -110,10 +110,10 @@ const planFor = (options: SimulateOptions, drawn: FaultPlan): FaultPlan =>
 export const simulate = (options: SimulateOptions): SimulateResult => {
   const chosen = profilesOf(options.profile)
   let [runs, virtualMillis, events] = [0, 0, 0]
-  for (; runs < options.runs && options.isEnough?.() !== true;) {
-    const profile = chosen[runs % chosen.length]
-    if (profile === undefined) break
+  while (runs < options.runs && options.isEnough?.() !== true) {
     const seed = options.seed + runs
+    const profile = chosen[seed % chosen.length]
+    if (profile === undefined) break
     const seams = options.seams === undefined ? {} : { seams: options.seams }
     const plan = planFor(options, planOf(seed, profile))
     const result = run({ seed, profile, plan, ...seams })

@@ -1,0 +1,69 @@
+/** `holdfast simulate`: whole clusters under faults, from seeds; a violation is a status of 1. */
+import { failure } from "@holdfast/process"
+import { describeFound, simulate, UnknownProfile } from "@holdfast/simulation"
+import { Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { openProgress } from "../output/progress.ts"
+import { writeLine } from "../output/standard-output.ts"
+
+const flags = {
+  seed: Flag.Int("seed").pipe(
+    Flag.withDescription("The first seed; the others follow it"),
+    Flag.withDefault(1)
+  ),
+  runs: Flag.Int("runs").pipe(
+    Flag.withDescription("How many runs, each with a seed of its own"),
+    Flag.withDefault(1)
+  ),
+  profile: Flag.String("profile").pipe(
+    Flag.withDescription("archive, chunks, peers, workers, mixed, or all"),
+    Flag.withDefault("all")
+  ),
+  only: Flag.String("only").pipe(
+    Flag.withDescription("Run with these faults of the seed alone: their numbers, or none"),
+    Flag.optional
+  )
+}
+
+const readOnly = (text: string): ReadonlyArray<number> =>
+  text === "none" ? [] : text.split(",").map(Number)
+
+/** One run; the loop is left between two of them, so that it can be interrupted. */
+const runOne = (options: Parameters<typeof simulate>[0]) =>
+  Effect.andThen(
+    Effect.sleep(0),
+    Effect.try({
+      try: () => simulate(options),
+      catch: (error) => {
+        if (error instanceof UnknownProfile) return error
+        throw error
+      }
+    })
+  ).pipe(Effect.catch((error) => failure(error.message)))
+
+/** `holdfast simulate`. */
+export const simulateCommand = Command.make("simulate", flags, ({ only, profile, runs, seed }) =>
+  Effect.gen(function* () {
+    const chosen = Option.match(only, {
+      onNone: () => ({}),
+      onSome: (text) => ({ only: readOnly(text) })
+    })
+    const report = yield* openProgress({ label: "simulating", unit: "runs", total: runs })
+    const started = performance.now()
+    let [virtualMillis, events] = [0, 0]
+    for (let run = 0; run < runs; run += 1) {
+      const result = yield* runOne({ seed: seed + run, runs: 1, profile, ...chosen })
+      virtualMillis += result.virtualMillis
+      events += result.events
+      yield* report(run + 1)
+      if (result.found === undefined) continue
+      for (const line of describeFound(result.found)) yield* writeLine(line)
+      return yield* failure(`an invariant is broken in run ${run + 1} of ${runs}`)
+    }
+    const seconds = (performance.now() - started) / 1_000
+    const hours = (virtualMillis / 3_600_000).toFixed(2)
+    const rate = Math.round(events / seconds).toLocaleString("en-US")
+    yield* writeLine(`${runs} runs, no invariant broken; seeds ${seed} to ${seed + runs - 1}`)
+    yield* writeLine(`${hours} virtual hours in ${seconds.toFixed(1)} s, ${rate} events a second`)
+  }).pipe(Effect.scoped)
+).pipe(Command.withDescription("Run whole clusters under faults, from seeds, in virtual time"))
