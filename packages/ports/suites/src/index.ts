@@ -22,3 +22,6 @@ export {
   type RecordSpoolContract,
   type SpoolStorage
 } from "./record-spool.ts"
+export type { TraceView } from "./trace-changes.ts"
+export type { TraceCommand } from "./trace-command.ts"
+export { describeTraces, type TraceLanguage, type TraceSuite } from "./trace-suite.ts"
