@@ -1,0 +1,217 @@
+/**
+ * The little language of this core's traces: replicas of one list of words, and the states that they
+ * send each other. After each step a replica acknowledges and saves, as a peer does.
+ *
+ *     birth alice of alice bob window=128   a replica, born with these participants
+ *     write alice word request=r1 max=9     an event, at most so many pending
+ *     join alice dave                       alice lets dave in; dave begins with her state
+ *     leave bob
+ *     tell alice bob                        alice's state reaches bob at once
+ *     send alice m1                         keeps alice's state as the message m1
+ *     deliver m1 bob                        bob hears it; a message may be delivered again
+ *     restore bob m1                        bob goes back to what m1 holds
+ *     compare alice bob                     whether they have anything to tell each other
+ *
+ * A participant is `peer` or, in a later life, `peer.incarnation`.
+ */
+import type { TraceCommand, TraceLanguage, TraceView } from "@holdfast/suites"
+import { Result } from "effect"
+import type { ConsistentOutput, Entry, EventId, Participant } from "../index.ts"
+import {
+  acknowledge,
+  disassociate,
+  divergent,
+  event,
+  holders,
+  infimumId,
+  infimumParticipants,
+  infimumValue,
+  invariants,
+  makeParticipant,
+  merge,
+  participate,
+  pendingEntries,
+  projectedParticipants,
+  projectedValue,
+  sameParticipant,
+  stateHash
+} from "../index.ts"
+import type { Words } from "./replicas.ts"
+import { born, wordList } from "./replicas.ts"
+
+/** A fresh world without replicas. */
+export const openLanguage = (): TraceLanguage => {
+  const world = new World()
+  return { verbs: world.verbs, view: () => world.view() }
+}
+
+const participantOf = (name: string): Participant => {
+  const [peer = "", incarnation = "0"] = name.split(".")
+  return makeParticipant(peer, Number(incarnation))
+}
+
+const nameOf = ({ incarnation, peer }: Participant): string =>
+  incarnation === 0 ? peer : `${peer}.${incarnation}`
+
+const idOf = ({ issuer, ordinal }: EventId): string => `${ordinal}@${nameOf(issuer)}`
+
+const namesOf = (participants: ReadonlyArray<Participant>): string =>
+  participants.map(nameOf).join(" ")
+
+const describeEntry = (entry: Entry<string>): string => {
+  switch (entry._tag) {
+    case "Event":
+      return `${idOf(entry)} ${entry.event}`
+    case "Join":
+      return `${idOf(entry)} lets ${nameOf(entry.participant)} in`
+    case "Leave":
+      return `${idOf(entry)} leaves`
+  }
+}
+
+const describeOutput = (name: string, fixed: ConsistentOutput<number>): string => {
+  const request = fixed.request === null ? "" : ` for ${fixed.request}`
+  return `fixed at ${name}: ${idOf(fixed.id)} has output ${fixed.output}${request}`
+}
+
+const refused = (error: { readonly _tag: string; readonly message: string }): string =>
+  `refused, ${error._tag}: ${error.message}`
+
+const wordsOf = (words: ReadonlyArray<string>): string => `[${words.join(" ")}]`
+
+class World {
+  private readonly replicas = new Map<string, Words>()
+  private readonly messages = new Map<string, Words>()
+
+  readonly verbs: TraceLanguage["verbs"] = {
+    birth: (command) => {
+      const name = command.word("a replica")
+      if (command.word("of") !== "of") throw new Error("a birth is of participants")
+      const founders = command.rest().map(participantOf)
+      const state = born(founders, command.numberSetting("window"))
+      this.replicas.set(name, state)
+      return []
+    },
+    write: (command) => this.write(command),
+    join: (command) => this.join(command),
+    leave: (command) => {
+      const name = command.word("a participant")
+      const left = disassociate(wordList, this.replica(name), participantOf(name))
+      return Result.isFailure(left) ? [refused(left.failure)] : this.save(name, left.success)
+    },
+    tell: (command) => {
+      const state = this.replica(command.word("a replica"))
+      return this.deliver(state, command.word("who hears it"))
+    },
+    send: (command) => {
+      const state = this.replica(command.word("a replica"))
+      this.messages.set(command.word("a message"), state)
+      return []
+    },
+    deliver: (command) => {
+      const message = this.message(command.word("a message"))
+      return this.deliver(message, command.word("a replica"))
+    },
+    restore: (command) => {
+      const name = command.word("a replica")
+      this.replicas.set(name, this.message(command.word("a message")))
+      return []
+    },
+    compare: (command) => {
+      const hashes = command.rest().map((name) => stateHash(this.replica(name)))
+      return [new Set(hashes).size === 1 ? "they are equal" : "they differ"]
+    }
+  }
+
+  /** What each replica has folded, holds, reads and waits for. */
+  view(): TraceView {
+    const lines = new Map<string, string>()
+    for (const [name, state] of this.replicas) {
+      const [violation] = invariants(wordList, state)
+      if (violation !== undefined) throw new Error(`${violation.invariant}: ${violation.detail}`)
+      const id = infimumId(state)
+      const folded = wordsOf(infimumValue(state))
+      lines.set(`${name} folded`, id === null ? folded : `${folded} up to ${idOf(id)}`)
+      const value = wordsOf(projectedValue(state))
+      if (value !== folded) lines.set(`${name} reads`, value)
+      for (const entry of pendingEntries(state)) {
+        const held = namesOf(holders(state, entry))
+        lines.set(`${name} pending ${describeEntry(entry)}`, `held by ${held || "nobody"}`)
+      }
+      const members = namesOf(infimumParticipants(state))
+      const projected = namesOf(projectedParticipants(state))
+      const to = members === projected ? "" : `, then ${projected}`
+      lines.set(`${name} members`, `${members}${to}`)
+      for (const { oldest, participant } of divergent(state)) {
+        lines.set(`${name} waits for ${nameOf(participant)}`, `since ${idOf(oldest)}`)
+      }
+    }
+    return lines
+  }
+
+  private replica(name: string): Words {
+    const state = this.replicas.get(name)
+    if (state === undefined) throw new Error(`there is no replica ${name}`)
+    return state
+  }
+
+  private message(name: string): Words {
+    const state = this.messages.get(name)
+    if (state === undefined) throw new Error(`nothing was sent as ${name}`)
+    return state
+  }
+
+  /** Acknowledges what a replica holds now, unless it takes no part any more, and keeps it. */
+  private save(name: string, state: Words): ReadonlyArray<string> {
+    const self = participantOf(name)
+    this.replicas.set(name, state)
+    if (!projectedParticipants(state).some((each) => sameParticipant(each, self))) return []
+    const result = acknowledge(wordList, state, self)
+    if (Result.isFailure(result)) return [refused(result.failure)]
+    this.replicas.set(name, result.success.state)
+    return result.success.outputs.map((output) => describeOutput(name, output))
+  }
+
+  private write(command: TraceCommand): ReadonlyArray<string> {
+    const name = command.word("a participant")
+    const pendingMax = command.numberSetting("max")
+    const asked = {
+      issuer: participantOf(name),
+      event: command.word("a word"),
+      request: command.setting("request") ?? null
+    }
+    const reply = event(
+      wordList,
+      this.replica(name),
+      pendingMax === undefined ? asked : { ...asked, pendingMax }
+    )
+    if (Result.isFailure(reply)) return [refused(reply.failure)]
+    const { id, isRepeat, output, state } = reply.success
+    const place = id === null ? "one that is folded" : idOf(id)
+    const answer = `${isRepeat ? "repeats" : "is"} ${place}, output ${output}`
+    return [answer, ...this.save(name, state)]
+  }
+
+  private join(command: TraceCommand): ReadonlyArray<string> {
+    const name = command.word("a participant")
+    const joiner = command.word("who joins")
+    const joined = participate(wordList, this.replica(name), {
+      issuer: participantOf(name),
+      participant: participantOf(joiner)
+    })
+    if (Result.isFailure(joined)) return [refused(joined.failure)]
+    const lines = this.save(name, joined.success)
+    return [...lines, ...this.save(joiner, this.replica(name))]
+  }
+
+  private deliver(message: Words, name: string): ReadonlyArray<string> {
+    const merged = merge(wordList, this.replica(name), message)
+    if (Result.isFailure(merged)) return [refused(merged.failure)]
+    const { outputs, renegades, state } = merged.success
+    return [
+      ...renegades.map((entry) => `renegade: ${describeEntry(entry)}`),
+      ...outputs.map((output) => describeOutput(name, output)),
+      ...this.save(name, state)
+    ]
+  }
+}
