@@ -276,6 +276,18 @@ describe("reports", () => {
     expect(cluster.run(status).chunks).toMatchObject({ atGoal: 25 })
   })
 
+  it("a copy that is freed between two parts of a report that names it is deleted", () => {
+    const { cluster, send } = restarted()
+    const [freed] = cluster.disk("a").copies.values()
+    succeed(send(0))
+    succeed(cluster.run((draft) => free(draft, { requestId: null, chunks: [freed!] })))
+    succeed(send(1))
+    succeed(send(2))
+    cluster.rounds(5)
+    expect(cluster.disk("a").copies.size).toBe(24)
+    expect(cluster.run(status).pending).toMatchObject({ freed: 0, deletions: 0 })
+  })
+
   it("metadata-B3, metadata-B4: an expired lease is said so; a heartbeat brings another", () => {
     const { cluster, send } = restarted()
     succeed(send(0))

@@ -37,6 +37,12 @@ export const deviceOfSlot = (draft: Draft, slot: number): Device | undefined => 
   return device?.slot === slot ? device : undefined
 }
 
+/** The device whose present slot, or whose report under way, the slot is. */
+export const deviceOfOpenSlot = (draft: Draft, slot: number): Device | undefined => {
+  const device = deviceAt(draft, draft.slots.devices[slot] ?? -1)
+  return device?.slot === slot || device?.report?.slot === slot ? device : undefined
+}
+
 /** All devices, in order of their ids. */
 export const allDevices = (draft: Draft): ReadonlyArray<Device> =>
   draft.devices.slice(draft.settings.devicesMax).map(([, device]) => device)

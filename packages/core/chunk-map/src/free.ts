@@ -9,7 +9,7 @@
  */
 import * as Result from "effect/Result"
 import { queueDeletion } from "./deletions.ts"
-import { deviceOfSlot, knowledgeIsFull } from "./devices.ts"
+import { deviceOfOpenSlot, knowledgeIsFull } from "./devices.ts"
 import type { Draft } from "./draft.ts"
 import { compareChunks, type ChunkKey, type ChunkVersion } from "./identity.ts"
 import { abandonLease, keepChunkId } from "./lease.ts"
@@ -71,8 +71,11 @@ const freeOne = (draft: Draft, chunk: ChunkVersion): FreeResult => {
   draft.journal.push({ _tag: "Freed", fileId, chunkId, version: chunk.version })
   const { version, length, checksum } = record
   for (const slot of draft.sets.members(record.set)) {
-    const device = deviceOfSlot(draft, slot)
-    if (device === undefined || !device.serving) continue
+    const device = deviceOfOpenSlot(draft, slot)
+    if (device === undefined) continue
+    // What a device that must report again held before comes with its report; a copy that a report
+    // under way has named already does not come again.
+    if (device.slot === slot && !device.serving) continue
     const copy = { fileId, chunkId, version, length, checksum }
     queueDeletion(draft, { device: device.index, copy, reason: "freed", heldBy: slot })
   }

@@ -18,6 +18,7 @@
  */
 import type { Draft } from "./draft.ts"
 import { queueDeletion, dropDeletion } from "./deletions.ts"
+import { deviceOfOpenSlot } from "./devices.ts"
 import { identityMax, type ChunkCopy } from "./identity.ts"
 import type { CopyKey, Device, OddKind } from "./model.ts"
 import { dropOdd, putOdd, takeOdd } from "./odd.ts"
@@ -254,12 +255,4 @@ export const judgeOddAnew = (draft: Draft, key: { fileId: number; chunkId: numbe
       { slot: copy.slot, reported: device.slot !== copy.slot, counted: true }
     )
   }
-}
-
-/** The device whose present slot, or whose report under way, the slot is. */
-const deviceOfOpenSlot = (draft: Draft, slot: number): Device | undefined => {
-  const name = draft.deviceNames[draft.slots.devices[slot] ?? -1]
-  const device = name === undefined ? undefined : draft.devices.get(name)
-  if (device === undefined) return undefined
-  return device.slot === slot || device.report?.slot === slot ? device : undefined
 }
