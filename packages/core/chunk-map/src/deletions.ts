@@ -74,8 +74,9 @@ export const acknowledgeDeletion = (
   if (deletion === undefined || deletion.commandId !== told.commandId) return false
   if (outcome === "failed") return true
   dropDeletion(draft, key, deletion)
-  if (deletion.heldBy >= 0 && deletion.heldBy === device.slot) {
-    draft.figures.hold(device.index, told.copy, -1, false)
+  const isReported = deletion.heldBy === device.report?.slot
+  if (deletion.heldBy >= 0 && (isReported || deletion.heldBy === device.slot)) {
+    draft.figures.hold(device.index, told.copy, -1, isReported)
   }
   return true
 }

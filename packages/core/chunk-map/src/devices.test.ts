@@ -4,7 +4,7 @@ import { locate } from "./locate.ts"
 import { setMode } from "./modes.ts"
 import { listDevices, status } from "./status.ts"
 import { takeReport } from "./report.ts"
-import { Cluster, codeOf, succeed } from "./testing/cluster.ts"
+import { chunkOf, Cluster, codeOf, succeed } from "./testing/cluster.ts"
 
 const setUp = (settings = {}) => {
   const cluster = new Cluster(settings)
@@ -274,6 +274,26 @@ describe("reports", () => {
     expect(succeed(send(2)).complete).toBe(true)
     expect(devices(cluster)).toContain("a online")
     expect(cluster.run(status).chunks).toMatchObject({ atGoal: 25 })
+  })
+
+  it("digests are right in the middle of a report of a device that serves", () => {
+    const cluster = setUp({ reportPartMax: 1, quarantineMs: 1e9 })
+    const old = cluster.write(["a", "b"])
+    cluster.server("h1").holdCommands = true
+    // Stale, with a deletion that waits or is told; unknown; and good.
+    const open = succeed(cluster.alloc(old.fileId, { chunkId: old.chunkId }))
+    for (const name of ["a", "b"]) cluster.store(name, chunkOf(open))
+    succeed(cluster.publish(open, ["a", "b"]))
+    cluster.store("a", { ...old, chunkId: 9 })
+    cluster.rounds(4)
+    cluster.store("a", { ...old, chunkId: 8 })
+    // Every part of every report is judged by the invariants as it is taken.
+    cluster.rounds(4)
+    expect(cluster.run(status).pending).toMatchObject({ quarantined: 2, deletions: 1 })
+    cluster.server("h1").holdCommands = false
+    cluster.rounds(200)
+    expect(cluster.run(status).pending).toMatchObject({ quarantined: 2, deletions: 0 })
+    expect(cluster.disk("a").copies.size).toBe(3)
   })
 
   it("a copy that is freed between two parts of a report that names it is deleted", () => {

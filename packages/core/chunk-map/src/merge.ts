@@ -20,7 +20,7 @@ import type { Draft } from "./draft.ts"
 import { queueDeletion, dropDeletion } from "./deletions.ts"
 import { deviceOfOpenSlot } from "./devices.ts"
 import { identityMax, type ChunkCopy } from "./identity.ts"
-import type { CopyKey, Device, OddKind } from "./model.ts"
+import type { CopyKey, Deletion, Device, OddKind } from "./model.ts"
 import { dropOdd, putOdd, takeOdd } from "./odd.ts"
 import {
   rowChecksum,
@@ -62,6 +62,35 @@ export const wasGivenOut = (draft: Draft, fileId: number, version: number): bool
 
 const count = (draft: Draft, device: Device, copy: ChunkCopy, arrival: Arrival): void => {
   if (!arrival.counted) draft.figures.hold(device.index, copy, 1, arrival.reported)
+}
+
+/**
+ * What is remembered of a copy by one slot goes to the report under way that names it: the digest of
+ * the present slot lets it go, as a recount does.
+ */
+const passToReport = (
+  draft: Draft,
+  device: Device,
+  copy: ChunkCopy,
+  from: { readonly slot: number; readonly to: number }
+): void => {
+  if (!device.serving || from.slot !== device.slot || from.slot === from.to) return
+  draft.figures.hold(device.index, copy, -1, false)
+}
+
+/** A deletion that is told or waits has the copy in hand, in whichever slot it arrived last. */
+const heldInDeletion = (
+  draft: Draft,
+  device: Device,
+  copy: ChunkCopy,
+  arrival: Arrival,
+  deletion: Deletion
+): void => {
+  if (deletion.heldBy === arrival.slot) return
+  passToReport(draft, device, copy, { slot: deletion.heldBy, to: arrival.slot })
+  count(draft, device, copy, arrival)
+  const key: CopyKey = { ...versionOf(copy), device: device.index }
+  draft.deletions.set(key, { ...deletion, heldBy: arrival.slot })
 }
 
 /** Merges a copy into the map; see the module comment. O(log chunks). */
@@ -121,12 +150,10 @@ const isBeingDeleted = (
     if (deletion.heldBy === arrival.slot && !arrival.counted) {
       draft.figures.hold(device.index, copy, -1, arrival.reported)
     }
+    passToReport(draft, device, copy, { slot: deletion.heldBy, to: arrival.slot })
     return false
   }
-  if (deletion.heldBy !== arrival.slot) {
-    count(draft, device, copy, arrival)
-    draft.deletions.set(key, { ...deletion, heldBy: arrival.slot })
-  }
+  heldInDeletion(draft, device, copy, arrival, deletion)
   return true
 }
 
@@ -145,10 +172,7 @@ const setAside = (
   const key: CopyKey = { ...versionOf(copy), device: device.index }
   const deletion = draft.deletions.get(key)
   if (deletion !== undefined) {
-    if (deletion.heldBy !== arrival.slot) {
-      count(draft, device, copy, arrival)
-      draft.deletions.set(key, { ...deletion, heldBy: arrival.slot })
-    }
+    heldInDeletion(draft, device, copy, arrival, deletion)
     return "deleting"
   }
   const { length, checksum, version } = copy
@@ -188,7 +212,9 @@ const takeUnrecorded = (
   const freed = draft.freed.size === 0 ? undefined : draft.freed.get(copy)
   if (freed !== undefined && copy.version <= freed.version) {
     const key: CopyKey = { ...versionOf(copy), device: device.index }
-    if (draft.deletions.get(key)?.heldBy !== arrival.slot) count(draft, device, copy, arrival)
+    const deletion = draft.deletions.get(key)
+    if (deletion === undefined) count(draft, device, copy, arrival)
+    else heldInDeletion(draft, device, copy, arrival, deletion)
     queueDeletion(draft, {
       device: device.index,
       copy,
@@ -212,13 +238,14 @@ const takeUnknown = (
   const key: CopyKey = { ...versionOf(copy), device: device.index }
   const deletion = draft.deletions.get(key)
   if (deletion !== undefined) {
-    if (deletion.heldBy !== arrival.slot) {
-      count(draft, device, copy, arrival)
-      draft.deletions.set(key, { ...deletion, heldBy: arrival.slot })
-    }
+    heldInDeletion(draft, device, copy, arrival, deletion)
     return "deleting"
   }
+  const before = draft.quarantine.get(key)
   if (putUnknown(draft, device, copy, { slot: arrival.slot, future }) === "known") return "unknown"
+  if (before !== undefined) {
+    passToReport(draft, device, copy, { slot: before.slot, to: arrival.slot })
+  }
   count(draft, device, copy, arrival)
   if (future) noteFuture(draft, device, copy, arrival)
   return "unknown"
