@@ -1,12 +1,7 @@
 /** `worker`: one worker on NATS and JetStream. */
 import { layerChunkTransport } from "@holdfast/adapter-http"
-import {
-  natsCheckpointStoreLayer,
-  natsLeaseLayer,
-  natsMessagingLayer,
-  natsRecordSourceLayer
-} from "@holdfast/adapter-nats"
-import { ArchiveClient, clientLayer } from "@holdfast/client"
+import { natsMessagingLayer } from "@holdfast/adapter-nats"
+import { clientLayer } from "@holdfast/client"
 import {
   clusterFlag,
   natsAccessFlags,
@@ -14,10 +9,10 @@ import {
   natsFlag,
   serveLayer
 } from "@holdfast/process"
-import { type ClusterId, WorkerId } from "@holdfast/wire"
+import { WorkerId } from "@holdfast/wire"
 import { Config, Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
-import { archiveShards } from "./archive-shards.ts"
+import { jetStreamPorts } from "./jet-stream-ports.ts"
 import { workerProcess } from "./worker-process.ts"
 
 const flags = {
@@ -46,19 +41,6 @@ const flags = {
     Flag.withDefault(false)
   )
 }
-
-/** The source and stores of a worker on JetStream; buckets are named after the cluster. */
-const jetStreamPorts = (cluster: ClusterId) =>
-  Layer.mergeAll(
-    Layer.unwrap(
-      Effect.gen(function* () {
-        const context = yield* Effect.context<ArchiveClient>()
-        return natsRecordSourceLayer({ shards: Effect.provide(archiveShards, context) })
-      })
-    ),
-    natsCheckpointStoreLayer({ bucket: `holdfast-${cluster}-checkpoints` }),
-    natsLeaseLayer({ bucket: `holdfast-${cluster}-leases` })
-  )
 
 /** `holdfast worker`. */
 export const workerCommand = Command.make("worker", flags, (options) =>

@@ -1,5 +1,6 @@
 /** The worker as a process, and as a part of a larger one. */
 export { archiveShards, type ArchiveShard } from "./archive-shards.ts"
 export { workerCommand } from "./command.ts"
+export { jetStreamPorts } from "./jet-stream-ports.ts"
 export { type AcknowledgedFloors, makeFloors, makeSpoolArchives } from "./spool-archives.ts"
 export { workerProcess, type WorkerProcessOptions } from "./worker-process.ts"

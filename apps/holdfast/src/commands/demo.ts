@@ -6,7 +6,7 @@ import { layerChunkTransport } from "@holdfast/adapter-http"
 import { clientLayer } from "@holdfast/client"
 import { failure, jsonFlag } from "@holdfast/process"
 import { ClusterId } from "@holdfast/wire"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import { demonstrate, type DemonstrationReport, faultOf } from "../demo/demonstration.ts"
 import { startEmbedded } from "../embedded/cluster.ts"
@@ -52,7 +52,8 @@ export const demoCommand = Command.make("demo", { json: jsonFlag }, ({ json }) =
         workers: 2,
         port: 0,
         map: { ...embeddedMap, repairDelayMs: 0, deadAfterMs: 6_000, staleAfterMs: 3_000 },
-        workerSettings: { discoveryIntervalMs: 250, checkpointIntervalMs: 500 }
+        workerSettings: { discoveryIntervalMs: 250, checkpointIntervalMs: 500 },
+        nats: Option.none()
       })
       const client = clientLayer({ cluster: name }).pipe(
         Layer.provideMerge(Layer.mergeAll(cluster.messaging, layerChunkTransport))

@@ -1,7 +1,13 @@
 /** `holdfast up`: a whole cluster in this process, until it is stopped. */
-import { clusterFlag, jsonFlag } from "@holdfast/process"
+import {
+  clusterFlag,
+  jsonFlag,
+  natsAccessFlags,
+  natsConnections,
+  natsFlag
+} from "@holdfast/process"
 import { resolve } from "node:path"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { embeddedDataFlag } from "../connection/connect.ts"
 import { startEmbedded } from "../embedded/cluster.ts"
@@ -20,6 +26,8 @@ const count = (name: string, description: string, value: number, most: number) =
 
 const flags = {
   cluster: clusterFlag,
+  nats: natsFlag,
+  ...natsAccessFlags,
   data: embeddedDataFlag,
   json: jsonFlag,
   hosts: count("hosts", "Chunk servers, each with one device", 4, 16),
@@ -56,25 +64,33 @@ export const upCommand = Command.make("up", flags, (options) =>
         workers: options.workers,
         port: options.port,
         map: embeddedMap,
-        workerSettings: { discoveryIntervalMs: second }
+        workerSettings: { discoveryIntervalMs: second },
+        nats: Option.map(options.nats, () => natsConnections(options, "holdfast-up"))
       })
       const { cluster, hosts, peers, workers } = options
       yield* writeLine(
         options.json
           ? toJson({ cluster, directory, url, hosts, peers, workers })
-          : welcome({ directory, url, isDefault: options.data === ".holdfast" })
+          : welcome({ directory, url, suffix: suffixOf(options) })
       )
       return yield* Effect.never
     })
   )
 ).pipe(Command.withDescription("Run a whole cluster in this process until it is stopped"))
 
+/** What a command in a second terminal must say to find this cluster. */
+const suffixOf = (options: { readonly nats: Option.Option<string>; readonly data: string }) =>
+  Option.match(options.nats, {
+    onSome: (servers) => ` --nats ${servers}`,
+    onNone: () => (options.data === ".holdfast" ? "" : ` --data ${resolve(options.data)}`)
+  })
+
 const welcome = (place: {
   readonly directory: string
   readonly url: string
-  readonly isDefault: boolean
+  readonly suffix: string
 }): string => {
-  const data = place.isDefault ? "" : ` --data ${place.directory}`
+  const data = place.suffix
   const facts = renderPairs([
     ["data", place.directory],
     ["address", `${place.url} (token in ${place.directory}/access.json)`]

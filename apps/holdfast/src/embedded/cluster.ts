@@ -1,6 +1,6 @@
 /**
- * A whole cluster in one process: real services over a network in memory, everything they keep
- * under one directory, chunk bytes over loopback HTTP.
+ * A whole cluster in one process: real services over a network in memory (or over NATS), everything
+ * they keep under one directory, chunk bytes over loopback HTTP.
  *
  *     metadata ─┐                          ┌─ chunk servers ── devices/
  *     peers ────┼── network in memory ─────┤
@@ -10,23 +10,21 @@
  * 1. One process at a time: the stores' own locks refuse a second one on the same directory.
  * 2. Each member can be stopped by itself, as a process would be.
  */
-import { fileCheckpointStore, fileLease, fileSpool } from "@holdfast/adapter-file"
 import { layerChunkTransport, serveLoopback } from "@holdfast/adapter-http"
-import { MemoryNetwork } from "@holdfast/adapter-memory"
+import type { NatsConnections, NatsError } from "@holdfast/adapter-nats"
 import { formatMissingDevices, runChunkServer } from "@holdfast/chunk-server-app"
-import { ArchiveClient, clientLayer } from "@holdfast/client"
+import { clientLayer } from "@holdfast/client"
 import { Messaging } from "@holdfast/messaging"
 import { type MetadataMapSettings, metadataProcess } from "@holdfast/metadata-app"
 import { peerProcess } from "@holdfast/peer-app"
-import { createClusterKey, macWith, readClusterKey } from "@holdfast/process"
-import { RecordSource } from "@holdfast/records"
+import { type CommandFailure, createClusterKey, macWith, readClusterKey } from "@holdfast/process"
 import { type ClusterId, HostId, type Mac, PeerId, WorkerId } from "@holdfast/wire"
-import { archiveShards, makeFloors, makeSpoolArchives, workerProcess } from "@holdfast/worker-app"
+import { workerProcess } from "@holdfast/worker-app"
 import { mkdirSync } from "node:fs"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option } from "effect"
+import { aloneGround, type Ground, natsGround } from "./ground.ts"
 import { type Layout, layoutOf } from "./layout.ts"
 import { type Member, startMember } from "./member.ts"
-import { serveSpool } from "./spool-service.ts"
 
 /** How large the cluster is and where it lives. */
 export interface EmbeddedOptions {
@@ -40,6 +38,8 @@ export interface EmbeddedOptions {
   readonly port: number
   readonly map: MetadataMapSettings
   readonly workerSettings: Readonly<Record<string, unknown>>
+  /** Stand on NATS instead of a network in memory. */
+  readonly nats: Option.Option<Layer.Layer<NatsConnections, CommandFailure | NatsError>>
 }
 
 /** A running cluster. */
@@ -63,10 +63,10 @@ interface Site {
   readonly options: EmbeddedOptions
   readonly layout: Layout
   readonly mac: Mac
-  readonly network: MemoryNetwork
+  readonly ground: Ground
 }
 
-const startMetadata = ({ layout, mac, network, options }: Site) =>
+const startMetadata = ({ ground, layout, mac, options }: Site) =>
   startMember(
     "metadata",
     metadataProcess({
@@ -74,10 +74,10 @@ const startMetadata = ({ layout, mac, network, options }: Site) =>
       mac,
       directory: layout.journal,
       map: options.map
-    }).pipe(Layer.provide(MemoryNetwork.layer(network, "metadata")))
+    }).pipe(Layer.provide(ground.messaging("metadata")))
   )
 
-const startHost = ({ layout, mac, network, options }: Site, id: string) =>
+const startHost = ({ ground, layout, mac, options }: Site, id: string) =>
   Effect.gen(function* () {
     const host = yield* Effect.orDie(HostId.makeEffect(id))
     const device = layout.device(`${id}-disk`)
@@ -93,11 +93,11 @@ const startHost = ({ layout, mac, network, options }: Site, id: string) =>
     })
     return yield* startMember(
       id,
-      Layer.effectDiscard(server).pipe(Layer.provide(MemoryNetwork.layer(network, id)))
+      Layer.effectDiscard(server).pipe(Layer.provide(ground.messaging(id)))
     )
   })
 
-const startPeers = ({ layout, network, options }: Site) =>
+const startPeers = ({ ground, layout, options }: Site) =>
   Effect.gen(function* () {
     const peers = yield* Effect.forEach(names("peer-", options.peers), (id) =>
       Effect.orDie(PeerId.makeEffect(id))
@@ -110,39 +110,14 @@ const startPeers = ({ layout, network, options }: Site) =>
           peer,
           peers,
           directory: layout.peer(peer)
-        }).pipe(Layer.provide(MemoryNetwork.layer(network, peer)))
+        }).pipe(Layer.provide(ground.messaging(peer)))
       )
     )
   })
 
-/** The stores that the workers of this process share, and the spool they read. */
-const sharedStores = ({ layout, options }: Site) => {
-  const clusterId = options.cluster
-  return Layer.mergeAll(
-    fileCheckpointStore({ directory: layout.checkpoints, clusterId }),
-    fileLease({ directory: layout.leases, clusterId }),
-    fileSpool({ directory: layout.spool, clusterId })
-  )
-}
-
-const spoolArchives = (floors: ReturnType<typeof makeFloors>) =>
-  Layer.effect(
-    RecordSource,
-    Effect.gen(function* () {
-      const spool = yield* RecordSource
-      const archives = yield* Effect.context<ArchiveClient>()
-      return makeSpoolArchives({
-        spool,
-        shards: Effect.provide(archiveShards, archives),
-        floors
-      })
-    })
-  )
-
 const startWorkers = (site: Site) =>
   Effect.gen(function* () {
-    const { network, options } = site
-    const floors = makeFloors()
+    const { ground, options } = site
     return yield* Effect.forEach(names("worker-", options.workers), (id) =>
       Effect.gen(function* () {
         const worker = yield* Effect.orDie(WorkerId.makeEffect(id))
@@ -154,13 +129,22 @@ const startWorkers = (site: Site) =>
             worker,
             settings: options.workerSettings
           }).pipe(
-            Layer.provide(spoolArchives(floors)),
+            Layer.provide(ground.workerPorts),
             Layer.provide(client),
-            Layer.provide(Layer.mergeAll(MemoryNetwork.layer(network, id), layerChunkTransport))
+            Layer.provide(Layer.mergeAll(ground.messaging(id), layerChunkTransport))
           )
         )
       })
     )
+  })
+
+const groundOf = (options: EmbeddedOptions, layout: Layout) =>
+  Option.match(options.nats, {
+    onNone: () => aloneGround({ cluster: options.cluster, layout }),
+    onSome: (connections) =>
+      Effect.flatMap(Layer.build(connections), (context) =>
+        Effect.provide(natsGround(options.cluster), context)
+      )
   })
 
 /** Starts a cluster; it stops, workers first, when the scope closes. */
@@ -169,18 +153,13 @@ export const startEmbedded = Effect.fnUntraced(function* (options: EmbeddedOptio
   mkdirSync(options.directory, { recursive: true, mode: 0o700 })
   yield* createClusterKey(layout.key)
   const mac = macWith(yield* readClusterKey(layout.key))
-  const network = yield* MemoryNetwork.make()
-  const site: Site = { options, layout, mac, network }
+  const ground = yield* groundOf(options, layout)
+  const site: Site = { options, layout, mac, ground }
   yield* startMetadata(site)
   const hosts = yield* Effect.forEach(names("host-", options.hosts), (id) => startHost(site, id))
   const peers = yield* startPeers(site)
-  const stores = yield* Layer.build(sharedStores(site))
-  yield* serveSpool(options.cluster).pipe(
-    Effect.provide(stores),
-    Effect.provide(yield* Layer.build(MemoryNetwork.layer(network, "spool")))
-  )
-  const workers = yield* Effect.provide(startWorkers(site), stores)
-  const messaging = MemoryNetwork.layer(network, "client")
+  const workers = yield* startWorkers(site)
+  const messaging = ground.messaging("client")
   const loopback = { accessFile: layout.access, port: options.port }
   const { url } = yield* serveLoopback({ ...loopback, requestsMax: loopbackRequestsMax }).pipe(
     Effect.provide(yield* Layer.build(messaging))
