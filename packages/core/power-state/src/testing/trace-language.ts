@@ -1,6 +1,6 @@
 /**
- * The little language of this core's traces: replicas of one list of words, and the states that they
- * send each other. After each step a replica acknowledges and saves, as a peer does.
+ * The little language of this core's traces: replicas of one list of words, and the states that
+ * they send each other. After each step a replica acknowledges and saves, as a peer does.
  *
  *     birth alice of alice bob window=128   a replica, born with these participants
  *     write alice word request=r1 max=9     an event, at most so many pending
