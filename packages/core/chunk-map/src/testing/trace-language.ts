@@ -7,9 +7,9 @@
  *     beat h1                              a heartbeat; the server reports and does what it is told
  *     lost-beat h1                         the same, but the answer is lost
  *     rounds 3 step=1000                   heartbeats of all live servers, then a tick, so often
- *     pass 1000                            time, and a tick
+ *     pass 1000                            time, and a tick; `wait` is time without one
  *     report h1 a r1 part=0 last=no 1/0@1  one part of a report
- *     hold h1, carry-out h1                keeps commands back, then carries them out
+ *     hold h1, carry-out h1 first=1        keeps commands back, then carries them out
  *     stop h1, restart h1, goodbye h1
  *     file
  *     alloc file=1 chunk=0 want=2 min=1 size=100 exclude=a random=0 request=q1
@@ -113,6 +113,10 @@ class World {
       this.cluster.pass(command.number("milliseconds"))
       return [`it is ${this.cluster.now}`]
     },
+    wait: (command) => {
+      this.cluster.now += command.number("milliseconds")
+      return [`it is ${this.cluster.now}`]
+    },
     report: (command) => this.report(command),
     hold: (command) => {
       this.cluster.server(command.word("a host")).holdCommands = true
@@ -120,8 +124,9 @@ class World {
     },
     "carry-out": (command) => {
       const server = this.cluster.server(command.word("a host"))
-      server.holdCommands = false
-      for (const told of server.held.splice(0)) this.cluster.carryOut(server, told)
+      const count = command.numberSetting("first") ?? server.held.length
+      for (const told of server.held.splice(0, count)) this.cluster.carryOut(server, told)
+      server.holdCommands = server.held.length > 0
       return []
     },
     stop: (command) => {
