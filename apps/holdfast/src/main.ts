@@ -8,13 +8,23 @@ import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { archiveCommand } from "./commands/archive.ts"
 import { demoCommand } from "./commands/demo.ts"
+import { devicesCommand } from "./commands/devices.ts"
+import { getCommand } from "./commands/get.ts"
 import { ingestCommand } from "./commands/ingest.ts"
+import { lsCommand } from "./commands/ls.ts"
+import { partitionsCommand } from "./commands/partitions.ts"
+import { peersCommand } from "./commands/peers.ts"
+import { putCommand } from "./commands/put.ts"
 import { readCommand } from "./commands/read.ts"
+import { rmCommand } from "./commands/rm.ts"
+import { safeModeCommand } from "./commands/safe-mode.ts"
 import { searchCommand } from "./commands/search.ts"
-import { devicesCommand, peersCommand, statusCommand } from "./commands/status.ts"
+import { shardsCommand } from "./commands/shards.ts"
+import { statusCommand } from "./commands/status.ts"
+import { simulateCommand } from "./commands/simulate.ts"
 import { upCommand } from "./commands/up.ts"
 import { verifyCommand } from "./commands/verify.ts"
-import { guardOutput } from "./output/standard-output.ts"
+import { guardOutput, OutputClosed } from "./output/standard-output.ts"
 
 const holdfast = Command.make("holdfast").pipe(
   Command.withDescription(
@@ -28,9 +38,17 @@ const holdfast = Command.make("holdfast").pipe(
     searchCommand,
     readCommand,
     verifyCommand,
+    putCommand,
+    getCommand,
+    lsCommand,
+    rmCommand,
     statusCommand,
     devicesCommand,
     peersCommand,
+    partitionsCommand,
+    shardsCommand,
+    safeModeCommand,
+    simulateCommand,
     metadataCommand,
     chunkServerCommand,
     peerCommand,
@@ -38,4 +56,12 @@ const holdfast = Command.make("holdfast").pipe(
   ])
 )
 
-runProcess(Effect.andThen(guardOutput, Command.run(holdfast, { version: "0.1.0" })))
+const program = Effect.andThen(guardOutput, Command.run(holdfast, { version: "0.1.0" })).pipe(
+  // Nobody reads on: the command has nothing left to do, and did nothing wrong.
+  Effect.catchIf(
+    (error) => error instanceof OutputClosed,
+    () => Effect.void
+  )
+)
+
+runProcess(program)

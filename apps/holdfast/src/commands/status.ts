@@ -1,17 +1,11 @@
-/** `holdfast status`, `devices` and `peers`: what the services say of themselves. */
-import {
-  type DeviceStatusView,
-  devicesOf,
-  metadataStatus,
-  peersOf,
-  workersOf
-} from "../connection/observe.ts"
+/** `holdfast status`: what the services say of themselves, on one page. */
+import { metadataStatus, peersOf, workersOf } from "../connection/observe.ts"
 import { jsonFlag } from "@holdfast/process"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { connectedLayer, connectionFlags } from "../connection/connect.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
-import { formatBytes, renderPairs, renderTable } from "../output/table.ts"
+import { renderPairs, renderTable } from "../output/table.ts"
 
 const flags = { ...connectionFlags, json: jsonFlag }
 
@@ -54,38 +48,3 @@ export const statusCommand = Command.make("status", flags, (options) =>
     yield* writeLine(`\n${renderTable(headings, rows)}`)
   }).pipe(Effect.provide(connectedLayer(options)))
 ).pipe(Command.withDescription("How the cluster is"))
-
-const deviceRow = (one: DeviceStatusView) => [
-  one.deviceId,
-  one.hostId,
-  one.mode === "normal" ? one.state : `${one.state}, ${one.mode}`,
-  one.copies,
-  formatBytes(one.used),
-  formatBytes(one.available),
-  `${(one.lastHeardMs / 1000).toFixed(1)} s ago`
-]
-
-/** `holdfast devices`. */
-export const devicesCommand = Command.make("devices", flags, (options) =>
-  Effect.gen(function* () {
-    const devices = yield* devicesOf(options.cluster)
-    if (options.json) return yield* writeLine(toJson(devices))
-    const headings = ["device", "host", "state", "copies", "used", "available", "heard"]
-    yield* writeLine(renderTable(headings, devices.map(deviceRow)))
-  }).pipe(Effect.provide(connectedLayer(options)))
-).pipe(Command.withDescription("The devices that hold chunk copies"))
-
-/** `holdfast peers`. */
-export const peersCommand = Command.make("peers", flags, (options) =>
-  Effect.gen(function* () {
-    const peers = yield* peersOf(options.cluster)
-    if (options.json) return yield* writeLine(toJson(peers))
-    const rows = peers.map((one) => [
-      one.peer,
-      one.live ? "live" : "silent",
-      one.lastHeardMs === undefined ? "never" : `${(one.lastHeardMs / 1000).toFixed(1)} s ago`,
-      one.divergentPartitions
-    ])
-    yield* writeLine(renderTable(["peer", "state", "heard", "behind in partitions"], rows))
-  }).pipe(Effect.provide(connectedLayer(options)))
-).pipe(Command.withDescription("The peers that hold the catalogue"))

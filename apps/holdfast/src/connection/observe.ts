@@ -1,36 +1,22 @@
 /** Asks services for their own figures, page after page, each call within a deadline. */
-import { type Messaging } from "@holdfast/messaging"
+import { type Messaging, MessagingError } from "@holdfast/messaging"
+import { type CommandFailure, failure } from "@holdfast/process"
 import {
   type CallError,
-  makeCaller,
-  makeRequestId,
   MetadataOperations,
-  type Operation,
   PeerOperations,
   WorkerOperations
 } from "@holdfast/wire"
-import { Effect } from "effect"
+import { Effect, Option, Result } from "effect"
+import { ask } from "./ask.ts"
 
-const deadline = "5 seconds"
 const page = 500
-
-/** Calls one operation with a fresh request id. */
-const ask = <Request, Response>(operation: Operation<Request, Response>) => {
-  const call = makeCaller(operation)
-  return Effect.fnUntraced(function* (options: {
-    readonly cluster: string
-    readonly instance?: string
-    readonly request: Request
-  }): Effect.fn.Return<Response, CallError, Messaging> {
-    const requestId = yield* makeRequestId
-    const { response } = yield* call({ ...options, deadline, requestId })
-    return response
-  })
-}
 
 const askStatus = ask(MetadataOperations.status)
 const askDevices = ask(MetadataOperations.devices)
 const askPeer = ask(PeerOperations.peerStatus)
+const askPartitions = ask(PeerOperations.partitions)
+const askPartition = ask(PeerOperations.partition)
 const askWorker = ask(WorkerOperations.workerStatus)
 
 /** The metadata service's counts. */
@@ -61,6 +47,79 @@ export const peersOf = (cluster: string) =>
       ...peers.filter((one) => one.peer !== peer)
     ].sort((left, right) => (left.peer < right.peer ? -1 : 1))
   )
+
+/** What one peer says of itself and of the others. */
+export type PeerStatusView = typeof PeerOperations.peerStatus.response.Type
+
+/** A call to one peer; that nobody listens under its name is said in so many words. */
+const ofPeer = <A, R>(
+  peer: string,
+  call: Effect.Effect<A, CallError, R>
+): Effect.Effect<A, CallError | CommandFailure, R> =>
+  Effect.catchIf(
+    call,
+    (error) => error instanceof MessagingError && error.code === "no-responders",
+    () =>
+      Effect.fail(failure(`no peer "${peer}" answers; \`holdfast peers\` lists those there are`))
+  )
+
+/** The status of one peer. */
+export const peerStatusOf = (options: { readonly cluster: string; readonly peer: string }) =>
+  ofPeer(options.peer, askPeer({ cluster: options.cluster, instance: options.peer, request: {} }))
+
+/** The partitions of an application that a peer holds. */
+export type PartitionsView = typeof PeerOperations.partitions.response.Type
+
+/** One page of the partitions that a peer holds, in key order; of any peer, if none is named. */
+export const partitionsOf = Effect.fnUntraced(function* (options: {
+  readonly cluster: string
+  readonly application: string
+  readonly peer: string | undefined
+  readonly after: string | undefined
+  readonly limit: number
+}): Effect.fn.Return<
+  PartitionsView & { readonly peer: string },
+  CallError | CommandFailure,
+  Messaging
+> {
+  const { after, application, cluster, limit } = options
+  const peer = options.peer ?? (yield* askPeer({ cluster, request: {} })).peer
+  const request = { application, limit, ...(after === undefined ? {} : { after }) }
+  const found = yield* ofPeer(peer, askPartitions({ cluster, instance: peer, request }))
+  return { peer, ...found }
+})
+
+/** One partition as a peer holds it. */
+export type PartitionView = typeof PeerOperations.partition.response.Type & {
+  readonly peer: string
+}
+
+/** One partition as the named peer holds it, or the first live one that does; none: no such. */
+export const partitionOf = Effect.fnUntraced(function* (options: {
+  readonly cluster: string
+  readonly application: string
+  readonly peer: string | undefined
+  readonly key: string
+}): Effect.fn.Return<Option.Option<PartitionView>, CallError | CommandFailure, Messaging> {
+  const { application, cluster, key } = options
+  const peers =
+    options.peer === undefined
+      ? (yield* peersOf(cluster)).filter(({ live }) => live).map(({ peer }) => String(peer))
+      : [options.peer]
+  let silent: CallError | CommandFailure | undefined
+  for (const peer of peers) {
+    const request = { application, key }
+    const found = yield* Effect.result(
+      ofPeer(peer, askPartition({ cluster, instance: peer, request }))
+    )
+    if (Result.isSuccess(found)) return Option.some({ ...found.success, peer })
+    const { failure: error } = found
+    // Another peer may hold it; only if none does, one that did not answer matters.
+    if (!("code" in error) || error.code !== "not-found") silent ??= error
+  }
+  if (silent !== undefined) return yield* Effect.fail(silent)
+  return Option.none()
+})
 
 /** What one worker says of itself. */
 export type WorkerStatusView = typeof WorkerOperations.workerStatus.response.Type

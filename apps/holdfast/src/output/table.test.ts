@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { formatBytes, renderPairs, renderTable } from "./table.ts"
+import { formatAge, formatBytes, renderPairs, renderTable } from "./table.ts"
 
 describe("tables", () => {
   it("numbers stand to the right, text to the left", () => {
@@ -50,5 +50,15 @@ describe("tables", () => {
     [2 ** 60, "1024.0 PiB"]
   ])("%d bytes read %s", (bytes, text) => {
     assert.strictEqual(formatBytes(bytes), text)
+  })
+
+  it.each([
+    [0, "0.0 s"],
+    [119_900, "119.9 s"],
+    [120_000, "2.0 min"],
+    [7_200_000, "2.0 h"],
+    [172_800_000, "2.0 days"]
+  ])("%d milliseconds read %s", (millis, text) => {
+    assert.strictEqual(formatAge(millis), text)
   })
 })

@@ -48,6 +48,16 @@ export const formatBytes = (bytes: number): string => {
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit] ?? "B"}`
 }
 
+/** A length of time for people, given in milliseconds. */
+export const formatAge = (millis: number): string => {
+  const seconds = millis / 1_000
+  if (seconds < 120) return `${seconds.toFixed(1)} s`
+  if (seconds < 7_200) return `${(seconds / 60).toFixed(1)} min`
+  return seconds < 172_800
+    ? `${(seconds / 3_600).toFixed(1)} h`
+    : `${(seconds / 86_400).toFixed(1)} days`
+}
+
 const formatCell = (cell: Cell): string =>
   typeof cell === "string" ? cell : cell.toLocaleString("en-US", { maximumFractionDigits: 1 })
 

@@ -1,0 +1,56 @@
+/** `holdfast put`: a file of any size into the cluster, as a plain file. */
+import { FileClient } from "@holdfast/client"
+import { jsonFlag } from "@holdfast/process"
+import { Effect } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { connectedLayer, connectionFlags } from "../connection/connect.ts"
+import { fileView } from "../files/file-view.ts"
+import { openSource } from "../files/source.ts"
+import { withProgress } from "../files/transfer-progress.ts"
+import { toJson, writeLine } from "../output/standard-output.ts"
+import { formatBytes } from "../output/table.ts"
+
+const goalMax = 15
+
+const flags = {
+  ...connectionFlags,
+  json: jsonFlag,
+  file: Argument.String("FILE").pipe(
+    Argument.withDescription("A file, or - for standard input, which needs --name")
+  ),
+  name: Flag.String("name").pipe(
+    Flag.withDescription("What it is called in the cluster; as the file is called when absent"),
+    Flag.optional
+  ),
+  goal: Flag.Int("goal").pipe(
+    Flag.withDescription("Copies of each chunk (2)"),
+    Flag.withDefault(2),
+    Flag.filter(
+      (given) => given >= 1 && given <= goalMax,
+      (given) => `--goal is ${given}; right would be 1 to ${goalMax}`
+    )
+  )
+}
+
+/** `holdfast put FILE`. */
+export const putCommand = Command.make("put", flags, (options) =>
+  Effect.gen(function* () {
+    const { goal, json } = options
+    const files = yield* FileClient
+    const source = yield* openSource({ path: options.file, name: options.name })
+    const stored = yield* Effect.scoped(
+      Effect.gen(function* () {
+        const { bytes, name } = source
+        const data = yield* withProgress(source.data, { label: name, bytes })
+        return yield* files.put({ name, data, goal })
+      })
+    )
+    const view = fileView(stored)
+    const copies = goal === 1 ? "one copy" : `${goal} copies`
+    const done = `stored ${view.name}: ${formatBytes(view.bytes)}, ${copies}, sha256 ${view.sha256}`
+    yield* writeLine(json ? toJson(view) : done)
+  })
+).pipe(
+  Command.withDescription("Store a file; a later one of the same name takes its place"),
+  Command.provide((options) => connectedLayer(options))
+)

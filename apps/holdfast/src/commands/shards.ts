@@ -1,0 +1,91 @@
+/** `holdfast shards`: how far each shard is, who works on it, and what holds it up. */
+import { jsonFlag } from "@holdfast/process"
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import { connectedLayer, connectionFlags } from "../connection/connect.ts"
+import { workersOf, type WorkerStatusView } from "../connection/observe.ts"
+import { toJson, writeLine } from "../output/standard-output.ts"
+import { type Cell, formatAge, renderTable } from "../output/table.ts"
+
+/** A shard with its owner, as the command prints it. */
+interface ShardView extends Partial<Omit<WorkerStatusView["shards"][number], "shard" | "state">> {
+  readonly shard: string
+  readonly owner: string | null
+  /** `unowned`: nobody has a claim; `silent`: its owner does not answer. */
+  readonly state: WorkerStatusView["shards"][number]["state"] | "unowned" | "silent"
+  /** Positions between the checkpoint and the newest one; for numbers without gaps, records. */
+  readonly lag?: bigint
+}
+
+/** Every shard that a worker reports, and every claim whose owner reports nothing. */
+export const shardsOf = (workers: ReadonlyArray<WorkerStatusView>): ReadonlyArray<ShardView> => {
+  const reported = workers.flatMap(({ shards, worker }) =>
+    shards.map((one): ShardView => {
+      const { checkpoint, newest } = one
+      const lag = checkpoint === undefined || newest === undefined ? undefined : newest - checkpoint
+      return { ...one, owner: worker, ...(lag === undefined || lag < 0n ? {} : { lag }) }
+    })
+  )
+  const known = new Set(reported.map(({ shard }) => shard))
+  const leases = new Map(
+    workers.flatMap((worker) => worker.leases.map((lease) => [lease.shard, lease] as const))
+  )
+  const others = [...leases.values()]
+    .filter(({ shard }) => !known.has(shard))
+    .map(({ epoch, owner = null, shard }): ShardView => {
+      return { shard, owner, epoch, state: owner === null ? "unowned" : "silent" }
+    })
+  return [...reported, ...others].sort((left, right) => (left.shard < right.shard ? -1 : 1))
+}
+
+const orDash = (value: bigint | number | undefined): Cell => value ?? "-"
+
+const rowOf = (one: ShardView): ReadonlyArray<Cell> => {
+  const oldest = one.oldestUnfinished
+  return [
+    one.shard,
+    one.owner ?? "-",
+    one.state,
+    orDash(one.checkpoint),
+    orDash(one.read),
+    orDash(one.newest),
+    orDash(one.lag),
+    orDash(one.inFlight?.records),
+    oldest === undefined ? "-" : `${oldest.position} (${formatAge(oldest.ageMs)})`
+  ]
+}
+
+const headings = [
+  "shard",
+  "owner",
+  "state",
+  "checkpoint",
+  "read",
+  "newest",
+  "lag",
+  "in flight",
+  "oldest unfinished"
+]
+
+/** The table, and below it in full why a shard is halted. */
+export const renderShards = (shards: ReadonlyArray<ShardView>): string => {
+  const halted = shards.flatMap(({ reason, shard }) =>
+    reason === undefined ? [] : [`${shard} is halted: ${reason}`]
+  )
+  const table = renderTable(headings, shards.map(rowOf))
+  return halted.length === 0 ? table : `${table}\n\n${halted.join("\n")}`
+}
+
+/** `holdfast shards`. */
+export const shardsCommand = Command.make(
+  "shards",
+  { ...connectionFlags, json: jsonFlag },
+  ({ cluster, json }) =>
+    Effect.gen(function* () {
+      const shards = shardsOf(yield* workersOf(cluster))
+      yield* writeLine(json ? toJson(shards) : renderShards(shards))
+    })
+).pipe(
+  Command.withDescription("How far each shard is, who works on it, and what holds it up"),
+  Command.provide((options) => connectedLayer(options))
+)
