@@ -89,12 +89,13 @@ type Settled =
 /** Memory for the next piece. */
 type Allocate = (bytes: number) => Uint8Array
 
-/** Memory for pieces that are looked at and dropped: the one in use and those read ahead. */
-const turningBuffers = (): Allocate => {
-  const buffers = Array.from(
-    { length: aheadMax + 1 },
-    () => new Uint8Array(blocksPerPiece * blockBytes)
-  )
+/**
+ * Memory for pieces of a chunk that are looked at and dropped: the one in use and those read ahead.
+ */
+const turningBuffers = (chunkBytes: number): Allocate => {
+  const pieceBytes = Math.min(chunkBytes, blocksPerPiece * blockBytes)
+  const pieces = pieceBytes === chunkBytes ? 1 : aheadMax + 1
+  const buffers = Array.from({ length: pieces }, () => new Uint8Array(pieceBytes))
   let turn = 0
   return (bytes) => {
     turn += 1
@@ -169,7 +170,8 @@ export const verifyFile = async (file: DiskFile, header: BlockFileHeader): Promi
   if (crc32(table) !== header.tableChecksum) {
     throw new BlockFileDamage("the checksum of the table is wrong")
   }
-  const pieces = pieceReader(file, header, { start: 0, end: header.length }, turningBuffers())
+  const all = { start: 0, end: header.length }
+  const pieces = pieceReader(file, header, all, turningBuffers(header.length))
   let whole = 0
   for (;;) {
     const piece = await pieces.next()

@@ -1,4 +1,4 @@
-/** One copy on a device: found, described, read, verified, removed. */
+/** One copy on a device: found, described, read, verified. */
 import { join } from "node:path"
 import type { ByteRange, ChunkDescription, ChunkDeviceError, ChunkName } from "@holdfast/storage"
 import { Cause, Effect, Option, type Scope, Stream } from "effect"
@@ -12,9 +12,8 @@ import {
 } from "./block-file-read.ts"
 import type { DeviceClaim } from "./chunk-device-claim.ts"
 import type { Disk, DiskFile } from "./chunk-device-disk.ts"
-import { attempt, attemptExisting, errnoOf, refusal, refusalOf } from "./chunk-device-errors.ts"
+import { attempt, attemptExisting, refusal, refusalOf } from "./chunk-device-errors.ts"
 import { copyPath, type DeviceLayout } from "./chunk-device-layout.ts"
-import type { FolderSync } from "./chunk-device-sync.ts"
 
 /** What the acts on one device share. */
 export interface HeldDevice {
@@ -22,7 +21,6 @@ export interface HeldDevice {
   readonly layout: DeviceLayout
   readonly deviceId: string
   readonly claim: DeviceClaim
-  readonly folders: FolderSync
 }
 
 /** A chunk in words. */
@@ -45,7 +43,8 @@ const attemptRead = <A>(device: HeldDevice, chunk: ChunkName, call: () => Promis
         : refusalOf(device, `read ${chunkWords(chunk)}`, cause)
   })
 
-const notFound = (device: HeldDevice, chunk: ChunkName) =>
+/** The refusal for a copy that is not there. */
+export const notFound = (device: HeldDevice, chunk: ChunkName) =>
   refusal(device, "not-found", `${chunkWords(chunk)} is not on this device`)
 
 /** A missing file is `not-found` only while the disk is there. */
@@ -140,25 +139,3 @@ export const readCopy = (
       })
     )
   )
-
-/** Removes a copy's name durably; answers the bytes that its file had. */
-export const removeCopy = Effect.fnUntraced(function* (device: HeldDevice, chunk: ChunkName) {
-  yield* device.claim.confirm
-  const path = copyFile(device, chunk)
-  const stat = yield* attemptExisting(device, "look at a copy", () => device.disk.stat(path))
-  if (stat === undefined) return yield* notFound(device, chunk)
-  const isRemoved = yield* attempt(device, `remove ${chunkWords(chunk)}`, async () => {
-    try {
-      await device.disk.unlink(path)
-      return true
-    } catch (cause) {
-      if (errnoOf(cause) === "ENOENT") return false
-      throw cause
-    }
-  })
-  if (!isRemoved) return yield* notFound(device, chunk)
-  yield* attempt(device, "make a removal durable", () =>
-    device.folders.sync(join(device.layout.chunks, copyPath(chunk).folder))
-  )
-  return stat.size
-})

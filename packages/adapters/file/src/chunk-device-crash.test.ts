@@ -1,144 +1,138 @@
-import { readdir, readFile, writeFile } from "node:fs/promises"
-import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import type { OpenDevice } from "@holdfast/storage"
-import { Effect, Stream } from "effect"
-import * as fc from "fast-check"
-import { blockBytes } from "./block-file-format.ts"
+import { Deferred, Effect, Exit, Scope } from "effect"
+import { checkMoments, listed } from "./testing/crash-check.ts"
 import {
-  chunkNamed,
-  codeOf,
-  format,
-  freshDirectory,
-  load,
-  open,
-  patterned,
-  store
-} from "./testing/device-fixture.ts"
+  type Act,
+  bytesOfCopy,
+  deviceDirectory,
+  largeFile,
+  lifeFrom,
+  type Life,
+  momentsOf,
+  nothing,
+  usedDevice
+} from "./testing/crash-life.ts"
+import { chunkNamed, codeOf, open, store as storeBytes } from "./testing/device-fixture.ts"
 import { powerCutDisk } from "./testing/power-cut-disk.ts"
+import { filesOf, lossesUpToOne, namesUpToTwo } from "./testing/power-cut-image.ts"
 
-/** What was answered before the power went. */
-interface Answered {
-  formatted: boolean
-  epoch: number
-  /** Files whose copy was answered as stored. */
-  readonly stored: Set<number>
-  /** Files whose removal began; answered removals are in `removed` too. */
-  readonly removing: Set<number>
-  readonly removed: Set<number>
-}
+const store = (fileId: number, version?: number) => (life: Life, device: OpenDevice) =>
+  life.store(device, chunkNamed(fileId, version))
+const remove = (fileId: number, version?: number) => (life: Life, device: OpenDevice) =>
+  life.remove(device, chunkNamed(fileId, version))
+const inTurn =
+  (...acts: ReadonlyArray<Act["act"]>): Act["act"] =>
+  (life, device) =>
+    Effect.forEach(acts, (act) => act(life, device), { discard: true })
+const atOnce =
+  (...acts: ReadonlyArray<Act["act"]>): Act["act"] =>
+  (life, device) =>
+    Effect.forEach(acts, (act) => act(life, device), { discard: true, concurrency: "unbounded" })
 
-const lengthOf = (fileId: number) => (fileId === 2 ? 2 * blockBytes + 9 : 100 * fileId)
-const bytesOf = (fileId: number) => patterned(lengthOf(fileId), fileId)
+/** Files in folders that the device does not have yet: two of one folder, one of another. */
+const distant = { one: 0x50_0001, other: 0x50_0002, elsewhere: 0x50_0101 }
 
-const storeFile = (device: OpenDevice, answered: Answered, fileId: number) =>
-  store(device, chunkNamed(fileId), bytesOf(fileId)).pipe(
-    Effect.tap(() => Effect.sync(() => answered.stored.add(fileId)))
-  )
+const acts: ReadonlyArray<readonly [title: string, act: Act]> = [
+  ["metadata-W40: a copy in a folder that is there", { act: store(4) }],
+  ["a copy without bytes before it in new folders", { act: store(distant.one) }],
+  ["metadata-B64: the same copy again", { act: store(1) }],
+  ["a newer version, then the older one goes", { act: inTurn(store(1, 2), remove(1)) }],
+  ["the removal of a copy", { act: remove(2) }],
+  ["the removal of a copy that is not there", { act: remove(4) }],
+  ["a copy that was removed before", { before: remove(2), act: store(2) }],
+  ["a copy beside a folder's first", { before: store(distant.one), act: store(distant.elsewhere) }],
+  ["two removals of one copy at once", { act: atOnce(remove(2), remove(2)) }],
+  ["removals of two copies of a folder at once", { act: atOnce(remove(1), remove(2)) }]
+]
 
-/** Formats, stores three copies (one of them twice), removes one, opens again, stores a fourth. */
-const life = (directory: string, cutAt: number, answered: Answered) => {
-  const cut = powerCutDisk(cutAt)
-  const opened = Effect.gen(function* () {
-    const device = yield* open(directory, { disk: cut.disk })
-    answered.epoch = device.epoch
-    return device
+const sharingActs: ReadonlyArray<readonly [title: string, act: Act]> = [
+  ["two copies in one new folder", { act: atOnce(store(distant.one), store(distant.other)) }],
+  ["copies in two new folders", { act: atOnce(store(distant.one), store(distant.elsewhere)) }],
+  ["one copy twice", { act: atOnce(store(4), store(4)) }],
+  [
+    "a copy, a newer version of another, a removal",
+    { act: atOnce(store(4), store(1, 2), remove(2)) }
+  ]
+]
+
+describe("metadata-T7: crash points of a device", () => {
+  for (const [title, act] of acts) {
+    it(title, async () => {
+      const start = await Effect.runPromise(usedDevice)
+      const moments = await Effect.runPromise(momentsOf(start, act))
+      assert.isAbove(await checkMoments(moments), 2)
+    })
+  }
+
+  for (const [title, act] of sharingActs) {
+    it(`at once: ${title}`, async () => {
+      const start = await Effect.runPromise(usedDevice)
+      const moments = await Effect.runPromise(momentsOf(start, act))
+      assert.isAbove(await checkMoments(moments, namesUpToTwo), 20)
+    })
+  }
+
+  it("a copy of two blocks, one effect at a time", async () => {
+    const start = await Effect.runPromise(usedDevice)
+    const moments = await Effect.runPromise(momentsOf(start, { act: store(largeFile) }))
+    assert.isAbove(await checkMoments(moments, lossesUpToOne), 200)
   })
-  const acts = Effect.gen(function* () {
-    yield* format(directory, cut.disk)
-    answered.formatted = true
-    yield* Effect.scoped(
-      Effect.gen(function* () {
-        const device = yield* opened
-        yield* storeFile(device, answered, 1)
-        yield* storeFile(device, answered, 2)
-        yield* storeFile(device, answered, 2)
-        yield* storeFile(device, answered, 300)
-        answered.removing.add(1)
-        yield* device.remove(chunkNamed(1))
-        answered.removed.add(1)
-      })
-    )
-    yield* Effect.scoped(opened.pipe(Effect.flatMap((device) => storeFile(device, answered, 4))))
-  })
-  return Effect.ignore(acts).pipe(Effect.as(cut))
-}
 
-const check = Effect.fnUntraced(function* (directory: string, answered: Answered) {
-  if (!answered.formatted && (yield* codeOf(Effect.scoped(open(directory)))) === "not-formatted") {
-    yield* format(directory)
-  }
-  const device = yield* open(directory)
-  assert.isAbove(device.epoch, answered.epoch, "epochs rise")
-  const copies = yield* Stream.runCollect(device.list)
-  assert.deepStrictEqual(
-    copies.filter((copy) => copy._tag === "Damaged"),
-    [],
-    "no copy is half there"
-  )
-  const present = new Set(copies.map((copy) => (copy._tag === "Intact" ? copy.fileId : 0)))
-  for (const fileId of present) {
-    assert.deepStrictEqual(yield* load(device, chunkNamed(fileId)), bytesOf(fileId))
-  }
-  for (const fileId of answered.stored) {
-    if (!answered.removing.has(fileId)) assert.isTrue(present.has(fileId), `${fileId} was stored`)
-  }
-  for (const fileId of answered.removed) assert.isFalse(present.has(fileId), "removed stays so")
-  assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(directory, "incoming"))), [])
-  assert.strictEqual((yield* device.usage).copies, present.size)
-})
-
-/** After a power cut every claim is one of an earlier boot. */
-const reboot = (directory: string) =>
-  Effect.promise(async () => {
-    const names = await readdir(directory).catch((): Array<string> => [])
-    for (const name of names.filter((each) => each.startsWith("claim-"))) {
-      const path = join(directory, name)
-      const claim = await readFile(path, "utf8")
-      await writeFile(path, claim.replace(/"boot":"[^"]*"/, '"boot":"earlier"'))
+  it("metadata-B63: format, and format after one that was cut short", async () => {
+    const life = lifeFrom(nothing)
+    await Effect.runPromise(life.format)
+    assert.isAbove(await checkMoments(life.moments()), 10)
+    const cuts = life.moments().filter(({ image }) => !filesOf(image).has("/d1/identity"))
+    for (const cut of cuts) {
+      const again = lifeFrom(cut)
+      await Effect.runPromise(again.format)
+      await checkMoments(again.moments())
     }
   })
 
-const freshAnswers = (): Answered => ({
-  formatted: false,
-  epoch: 0,
-  stored: new Set(),
-  removing: new Set(),
-  removed: new Set()
+  it("opening and closing", async () => {
+    const life = lifeFrom(await Effect.runPromise(usedDevice))
+    const scope = await Effect.runPromise(Scope.make())
+    await Effect.runPromise(Scope.provide(life.open, scope))
+    assert.isAbove(await checkMoments(life.moments()), 8)
+    life.flush()
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    assert.isAbove(await checkMoments(life.moments()), 4)
+  })
 })
 
-const cutAndCheck = (cutAt: number, keeps: () => boolean) =>
-  Effect.gen(function* () {
-    const directory = join(yield* freshDirectory, "d1")
-    const answered = freshAnswers()
-    const cut = yield* life(directory, cutAt, answered)
-    yield* Effect.promise(() => cut.settle(keeps))
-    yield* reboot(directory)
-    yield* check(directory, answered)
-    return cut.calls()
-  }).pipe(Effect.scoped)
-
-describe("power cuts", () => {
-  it.effect("metadata-T7: at each step, with all that was not synced gone, all answers hold", () =>
-    Effect.gen(function* () {
-      const calls = yield* cutAndCheck(Number.POSITIVE_INFINITY, () => true)
-      assert.isAbove(calls, 50)
-      for (let cutAt = 1; cutAt <= calls; cutAt += 1) yield* cutAndCheck(cutAt, () => false)
-    })
-  )
-
-  it.effect("metadata-B66: at any step, with any part of what was not synced gone", () =>
-    Effect.promise(() =>
-      fc.assert(
-        fc.asyncProperty(
-          fc.integer({ min: 1, max: 100 }),
-          fc.infiniteStream(fc.boolean()),
-          async (cutAt, coins) => {
-            await Effect.runPromise(cutAndCheck(cutAt, () => coins.next().value))
-          }
-        ),
-        { numRuns: 40 }
+describe("accounts", () => {
+  it("a removal that begins at any call of a repeated write leaves the accounts right", async () => {
+    const { image, answers } = await Effect.runPromise(usedDevice)
+    const copy = chunkNamed(2)
+    const run = (removeAt: number) =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const begin = yield* Deferred.make<void>()
+          let calls = 0
+          const power = powerCutDisk(image, () => {
+            calls += 1
+            if (calls === removeAt) Deferred.doneUnsafe(begin, Effect.void)
+          })
+          const device = yield* open(deviceDirectory, { disk: power.disk })
+          calls = 0
+          yield* Effect.all(
+            [
+              codeOf(Effect.andThen(Deferred.await(begin), device.remove(copy))),
+              Effect.andThen(
+                storeBytes(device, copy, bytesOfCopy(copy)),
+                Deferred.succeed(begin, undefined)
+              )
+            ],
+            { concurrency: 2 }
+          )
+          yield* listed(device, power, answers)
+          return calls
+        })
       )
-    )
-  )
+    const calls = await Effect.runPromise(run(0))
+    assert.isAbove(calls, 20)
+    for (let call = 1; call <= calls; call += 1) await Effect.runPromise(run(call))
+  })
 })

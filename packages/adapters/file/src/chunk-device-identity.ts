@@ -1,7 +1,7 @@
 /**
  * A device's identity file: one line of JSON and the CRC-32 of it in hex on the second line.
  *
- * 1. It is written once, after everything else that `format` makes, and never again.
+ * 1. It is written once, after everything else that `format` makes is durable, and never again.
  * 2. A directory without it is an unmounted disk or was never formatted: nothing is written there.
  * 3. An identity with a wrong checksum is `corrupt`; it is never guessed and never rewritten.
  */
@@ -118,6 +118,7 @@ export const formatDevice = Effect.fnUntraced(function* (
   yield* refuseUsedDirectory(disk, layout, options)
   yield* makeMissing(disk, options, layout.incoming)
   yield* makeMissing(disk, options, layout.chunks)
+  yield* attempt(options, "make the folders durable", () => disk.syncDirectory(layout.directory))
   yield* attemptExisting(options, "remove a draft", () => disk.unlink(layout.identityDraft))
   const identity: DeviceIdentity = {
     formatVersion: deviceFormatVersion,

@@ -18,11 +18,13 @@ import { attempt, errnoOf, refusal } from "./chunk-device-errors.ts"
 import type { DiskFile } from "./chunk-device-disk.ts"
 import { copyPath } from "./chunk-device-layout.ts"
 import type { DeviceRoom, RoomReservation } from "./chunk-device-room.ts"
+import type { FolderSync } from "./chunk-device-sync.ts"
 
 /** What writes on one device share. */
 export interface WritableDevice extends HeldDevice {
   readonly room: DeviceRoom
-  /** Held while a name is looked for and taken. */
+  readonly folders: FolderSync
+  /** Held while a name is looked for and taken, or taken away. */
   readonly naming: Semaphore.Semaphore
   /** Folders below `chunks` whose names are known to be durable. */
   readonly durableFolders: Set<string>

@@ -16,12 +16,13 @@ import { type ChunkDeviceError, ChunkDevices, type OpenDevice } from "@holdfast/
 import { Effect, Layer, Option, type Scope, Semaphore, Stream } from "effect"
 import { lengthOfFile } from "./block-file-format.ts"
 import { claimDevice } from "./chunk-device-claim.ts"
-import { describeCopy, readCopy, removeCopy, verifyCopy } from "./chunk-device-copy.ts"
+import { describeCopy, readCopy, verifyCopy } from "./chunk-device-copy.ts"
 import { type Disk, nodeDisk } from "./chunk-device-disk.ts"
 import { attempt, refusal } from "./chunk-device-errors.ts"
 import { formatDevice, readIdentity } from "./chunk-device-identity.ts"
 import { deviceLayout } from "./chunk-device-layout.ts"
 import { copySizes, listCopies, syncFolders } from "./chunk-device-list.ts"
+import { removeCopy } from "./chunk-device-remove.ts"
 import { deviceRoom } from "./chunk-device-room.ts"
 import { folderSync } from "./chunk-device-sync.ts"
 import { beginCopy, type WritableDevice } from "./chunk-device-write.ts"
@@ -122,10 +123,7 @@ export const openDevice = Effect.fnUntraced(function* (
     describe: (chunk) => whileOpen(describeCopy(device, chunk)),
     read: (read) => streamWhileOpen(readCopy(device, read)),
     verify: (chunk) => whileOpen(verifyCopy(device, chunk)),
-    remove: (chunk) =>
-      whileOpen(removeCopy(device, chunk)).pipe(
-        Effect.map((size) => device.room.remove(lengthOfFile(size)))
-      ),
+    remove: (chunk) => whileOpen(removeCopy(device, chunk)),
     list: streamWhileOpen(listCopies(device))
   }
 })

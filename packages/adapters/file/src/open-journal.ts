@@ -2,8 +2,8 @@
  * A journal's tables and what is known of them in memory.
  *
  * Appends have dense numbers. The next one stands in the table of heads and rises in the
- * transaction
- * that uses it, so an append that damage has made disappear is missed, wherever it stood.
+ * transaction that uses it, so an append that damage has made disappear is missed, wherever it
+ * stood.
  */
 import { Effect, Semaphore } from "effect"
 import type { Scope } from "effect"

@@ -1,7 +1,6 @@
 /**
  * Values with a checksum: CRC-32 of the key and the value (4 bytes), then the value. With the key
- * in
- * it, a value that stands under another's key does not pass either.
+ * in it, a value that stands under another's key does not pass either.
  */
 import { crc32 } from "node:zlib"
 

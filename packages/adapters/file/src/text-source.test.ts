@@ -35,7 +35,9 @@ const readToEnd = Effect.fnUntraced(function* (reader: ShardReader) {
   const records: Array<string> = []
   for (;;) {
     const batch = yield* reader.next(bounds)
-    records.push(...batch.records.map((each) => `${each.position} ${Buffer.from(each.data).toString()}`))
+    records.push(
+      ...batch.records.map((each) => `${each.position} ${Buffer.from(each.data).toString()}`)
+    )
     if (batch.endOfShard) return { records, newest: Option.getOrUndefined(batch.newest) }
   }
 })
