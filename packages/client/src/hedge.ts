@@ -3,9 +3,8 @@ import { type Duration, Effect, Option, Queue, Result, type Scope } from "effect
 
 /**
  * The first success of attempts that are started in order: the next one when one has failed, or
- * when
- * none has answered for `after`. Those that still run are interrupted then. When all have failed
- * the answer is all their failures, in order of failing.
+ * when none has answered for `after`. Those that still run are interrupted then. When all have
+ * failed the answer is all their failures, in order of failing.
  */
 export const hedged = <A, E>(
   attempts: ReadonlyArray<Effect.Effect<A, E>>,

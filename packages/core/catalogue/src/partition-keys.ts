@@ -18,9 +18,8 @@ export interface SegmentIdentity {
  * The key of a segment's partition: 64 hex digits, the same for every attempt to seal it.
  *
  * Of two complete segments that begin at one position the longer holds everything of the other:
- * they
- * share a key, and one of them stays. Nothing of the kind is known of incomplete ones, which hold
- * what was left over from failures: their keys differ with their contents.
+ * they share a key, and one of them stays. Nothing of the kind is known of incomplete ones, which
+ * hold what was left over from failures: their keys differ with their contents.
  */
 export const segmentKey = (
   segment: SegmentIdentity,

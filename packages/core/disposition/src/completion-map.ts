@@ -7,8 +7,7 @@
  *
  * 1. Nothing at or below the base is in the map; the base itself is the checkpoint's business.
  * 2. A claim covers a stretch of positions: every record that the shard holds within it is
- *    finished.
- *    Positions that no record has are covered too, so gaps cost nothing.
+ *    finished. Positions that no record has are covered too, so gaps cost nothing.
  * 3. A map may always claim less than is true (the records come again); it never claims more.
  * 4. The form, a bitset or runs, is how it was stored; both answer the same questions.
  */

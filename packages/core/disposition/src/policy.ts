@@ -53,8 +53,7 @@ export interface Failure {
   readonly attempt: number
   /**
    * `item`: the work failed. `outage`: what the work needs is away. `protocol`: the report itself
-   * was
-   * wrong. `fatal`: no retry can help.
+   * was wrong. `fatal`: no retry can help.
    */
   readonly kind: "item" | "outage" | "protocol" | "fatal"
 }

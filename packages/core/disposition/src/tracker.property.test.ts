@@ -1,9 +1,8 @@
 /**
  * The tracker against a naive model, through restarts: (a) the checkpoint passes nothing
- * unfinished,
- * (b) everything finished is checkpointed, (c) in any order, (d) repeats change nothing, (e) a
- * restart hands on exactly what the stored map leaves out, (f) within the limits, (g) under its
- * epoch.
+ * unfinished, (b) everything finished is checkpointed, (c) in any order, (d) repeats change
+ * nothing, (e) a restart hands on exactly what the stored map leaves out, (f) within the limits,
+ * (g) under its epoch.
  */
 import { Result } from "effect"
 import fc from "fast-check"

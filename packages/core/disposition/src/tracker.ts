@@ -8,8 +8,8 @@
  *
  * It is a mutable class on purpose: ten million records a second leave a hundred nanoseconds for an
  * arrival and its completion, which no persistent structure gives. Its surface is small,
- * synchronous
- * and total; nothing inside it waits, reads a clock or throws on what a caller may do wrong.
+ * synchronous and total; nothing inside it waits, reads a clock or throws on what a caller may do
+ * wrong.
  *
  * 1. The low watermark never passes an unfinished record and never moves back.
  * 2. The order of completion changes nothing but the time at which the watermark moves.

@@ -3,8 +3,7 @@
  *
  * With `n` members and `factor` copies of each key, `min(factor, n)` times the key space is shared
  * out in proportion to the weights; a member holds each key at most once, so a share above the
- * whole
- * key space is cut there and the rest goes to the others, again in proportion.
+ * whole key space is cut there and the rest goes to the others, again in proportion.
  *
  * 1. The quotas add up to exactly `min(factor, n) * 2^256`.
  * 2. No quota is above 2^256; below that, each is within one key of its proportional share.

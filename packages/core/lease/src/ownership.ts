@@ -4,9 +4,8 @@ import type { Claim, Holding } from "./claim.ts"
 
 /**
  * Whether a worker may still act as the owner: the time since it *began* its last successful
- * renewal
- * is below the term less a margin. While clocks run at rates that differ by less than the margin's
- * share of the term, nobody else can have seen the claim lapse before. The store's own
+ * renewal is below the term less a margin. While clocks run at rates that differ by less than the
+ * margin's share of the term, nobody else can have seen the claim lapse before. The store's own
  * compare-and-set under the epoch guards what this rule cannot.
  */
 export const mayAct = (

@@ -4,9 +4,8 @@
  * Raw layout: digest name; raw bytes of the records; attributes; tag names with their values;
  * dictionary; block count; for each block its stored and raw length, CRC-32, whether it is
  * compressed, and its facts; the digest, over the header, the stored blocks and the raw footer up
- * to
- * here. What the blocks add up to (count, range, times) is computed, so that it cannot contradict
- * them.
+ * to here. What the blocks add up to (count, range, times) is computed, so that it cannot
+ * contradict them.
  */
 import { blockRecordsMax, tagNamesMax, attributesMax } from "./limits.ts"
 import { ByteCursor } from "./byte-cursor.ts"

@@ -3,11 +3,10 @@
  *
  *     header 16 | block | block | ... | footer | trailer 44
  *
- * Header: magic (8), version (2), flags (2), CRC-32 of those (4).
- * Trailer: codec name (8, zero padded), offset of the footer (8), its stored length (4), its raw
- * length (4), CRC-32 of its stored bytes (4), version (2), flags (2), CRC-32 of those (4),
- * magic (8).
- * All numbers are big-endian.
+ * Header: magic (8), version (2), flags (2), CRC-32 of those (4). Trailer: codec name (8, zero
+ * padded), offset of the footer (8), its stored length (4), its raw length (4), CRC-32 of its
+ * stored bytes (4), version (2), flags (2), CRC-32 of those (4), magic (8). All numbers are
+ * big-endian.
  */
 import { Result } from "effect"
 import { SegmentDamaged, SegmentUnsupported } from "./errors.ts"

@@ -26,12 +26,9 @@ export const PartitionItem = Schema.Struct({ application: ApplicationName, key: 
 /**
  * What became of one state of a `merge`. `same`: merged, acknowledged and saved; the receiver now
  * holds the state that was sent with his acknowledgement, and nothing beyond it. `state`: merged
- * and
- * saved; his state, which has more, is the next part of the answer's attachment. `refused`: see
- * `code`
- * (`different-origins`, `different-lineage`, `conflicting-event`, `infimum-mismatch`,
- * `not-an-owner`,
- * `no-such-application`, `storage-full`, `undecodable`).
+ * and saved; his state, which has more, is the next part of the answer's attachment. `refused`: see
+ * `code` (`different-origins`, `different-lineage`, `conflicting-event`, `infimum-mismatch`,
+ * `not-an-owner`, `no-such-application`, `storage-full`, `undecodable`).
  */
 export const MergeOutcome = Schema.Struct({
   outcome: Schema.Literals(["same", "state", "refused"]),
@@ -57,8 +54,7 @@ export const merge = operation({
 
 /**
  * The full states of partitions, a part of the attachment for each key `found`. The answer takes
- * the
- * keys in order and may stop at its byte limit: `seen` says how many it has dealt with.
+ * the keys in order and may stop at its byte limit: `seen` says how many it has dealt with.
  */
 export const fetch = operation({
   service: "peer",

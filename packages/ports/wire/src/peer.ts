@@ -82,9 +82,8 @@ const pageLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000
 /**
  * A page of the global index in (tag, key) order: records strictly after the cursor, with tags from
  * `from` up to and including `upTo`. `missing` names key ranges that no live peer answered for; the
- * page
- * holds everything of the others. Without a `next` the walk is at its end.
- * Errors: `no-such-application`.
+ * page holds everything of the others. Without a `next` the walk is at its end. Errors:
+ * `no-such-application`.
  */
 export const search = operation({
   service: "peer",

@@ -10,8 +10,7 @@ export const StreamName = Schema.String.check(
 
 /**
  * Appends the records packed in the attachment (see record-list); durable when answered. The
- * request
- * id names the append, so a retry adds nothing. Errors: `full`, `invalid-request`.
+ * request id names the append, so a retry adds nothing. Errors: `full`, `invalid-request`.
  */
 export const append = operation({
   service: "spool",

@@ -177,6 +177,24 @@ describe("the data path of chunk servers", () => {
     })
   )
 
+  it.live("damage is told again after a report: whoever asked for it has forgotten", () =>
+    Effect.gen(function* () {
+      const cluster = yield* makeCluster
+      const server = yield* cluster.startServer("h1", ["d1"])
+      yield* write(cluster, chunk, bytes, [target(server, "d1", chunk, "write")])
+      yield* damage(server.disk, "d1", chunk)
+      yield* Effect.flip(Effect.asVoid(read(cluster, chunk, target(server, "d1", chunk, "read"))))
+      const { heartbeats } = cluster.metadata
+      const told = () =>
+        heartbeats.filter(({ changes }) => changes.some(({ _tag }) => _tag === "Bad")).length
+      yield* eventually(() => told() > 0)
+      const before = told()
+      cluster.metadata.forget("d1")
+      yield* eventually(() => cluster.metadata.reports.has("d1"))
+      yield* eventually(() => told() > before)
+    })
+  )
+
   it.live("metadata-B53: fewer bytes than announced are no copy", () =>
     Effect.gen(function* () {
       const cluster = yield* makeCluster

@@ -4,7 +4,8 @@
  * 1. Parts are read from the device's list as they are sent: no list of copies is held.
  * 2. A part is repeated a few times when its answer does not come; on any other refusal the report
  *    ends, and the next heartbeat brings another lease.
- * 3. The report sets the device's digest; copies that came while it ran are told again after it.
+ * 3. The report sets the device's digest; copies that came while it ran, and those that are known to
+ *    be bad, are told again after it.
  */
 import { type ChunkDescription, type StoredCopy } from "@holdfast/storage"
 import type { Messaging } from "@holdfast/messaging"
@@ -19,7 +20,7 @@ import {
 import { Effect, Schedule, Stream } from "effect"
 import type { ChunkServerOptions, ChunkServerSettings } from "./options.ts"
 import type { ServedDevice } from "./served-device.ts"
-import { tellAdded, type Telling } from "./telling.ts"
+import { tellAdded, tellKnownBad, type Telling } from "./telling.ts"
 
 /** Who reports. */
 export interface Reporter {
@@ -122,6 +123,7 @@ const runReport = Effect.fnUntraced(function* (reporter: Reporter, report: Repor
   yield* sendPart(reporter, report, [], true)
   device.usedLease = report.lease
   yield* tellArrivals(reporter, device)
+  tellKnownBad(reporter.telling, device)
   yield* Effect.logInfo(
     `device ${device.deviceId} reported ${device.ledger.digest().count} copies` +
       (report.damaged === 0 ? "" : `, ${report.damaged} damaged files are kept aside`)

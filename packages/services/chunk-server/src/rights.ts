@@ -49,8 +49,7 @@ export const checkRight = (key: ClusterKey, wanted: WantedRight) =>
 
 /**
  * Passes for a token that allows this on another server. Whether it has lapsed is for that server
- * to
- * say: a wrong clock here must not turn away what others would take.
+ * to say: a wrong clock here must not turn away what others would take.
  */
 export const checkPassedOn = (key: ClusterKey, wanted: WantedRight) => checkAt(key, wanted, 0)
 

@@ -85,7 +85,7 @@ const runVerify = (device: ServedDevice, command: CommandOf<"Verify">): Effect.E
       if (error.code !== "corrupt" && error.code !== "not-found") {
         return Effect.succeed(failedBy(error))
       }
-      noteBad(device, command.chunk)
+      noteBad(device, { chunk: command.chunk, reason: error.message })
       return Effect.succeed<Outcome>({ _tag: "Corrupt", reason: error.message })
     })
   )

@@ -8,6 +8,12 @@ import {
 import type { DeviceId } from "@holdfast/wire"
 import { type CopyLedger, copyKey, makeCopyLedger } from "./copy-ledger.ts"
 
+/** A copy that is bad, and what showed it. */
+export interface BadCopy {
+  readonly chunk: ChunkName
+  readonly reason: string
+}
+
 /** A device that is open. */
 export interface ServedDevice {
   readonly deviceId: DeviceId
@@ -17,8 +23,8 @@ export interface ServedDevice {
   readonly ledger: CopyLedger
   /** Copies that are being written now, by their keys. */
   readonly writing: Set<string>
-  /** Copies that were told to be bad; each is told once in an opening. */
-  readonly knownBad: Set<string>
+  /** Copies that were told to be bad, by their keys: told once, and again after a full report. */
+  readonly knownBad: Map<string, BadCopy>
   /** Why the metadata service does not want it served here, if so. */
   refusal: string | undefined
   /** Set while a full report is under way. */
@@ -42,17 +48,17 @@ export const servedDevice = (
   store,
   ledger: makeCopyLedger(),
   writing: new Set(),
-  knownBad: new Set(),
+  knownBad: new Map(),
   refusal: undefined,
   isReporting: false,
   usedLease: undefined
 })
 
 /** Notes that a copy is bad; false when that was known. */
-export const noteBad = (device: ServedDevice, chunk: ChunkName): boolean => {
-  const key = copyKey(chunk)
+export const noteBad = (device: ServedDevice, bad: BadCopy): boolean => {
+  const key = copyKey(bad.chunk)
   if (device.knownBad.has(key)) return false
-  if (device.knownBad.size < knownBadMax) device.knownBad.add(key)
+  if (device.knownBad.size < knownBadMax) device.knownBad.set(key, bad)
   return true
 }
 

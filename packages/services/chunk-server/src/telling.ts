@@ -1,9 +1,9 @@
 /** What the server has to tell the metadata service, and the bell that makes it tell soon. */
 import type { MetadataChunkServerOperations } from "@holdfast/wire"
-import type { ChunkDescription, ChunkName } from "@holdfast/storage"
+import type { ChunkDescription } from "@holdfast/storage"
 import { Latch } from "effect"
 import { makeOutbox, type Outbox } from "./outbox.ts"
-import { noteBad, type ServedDevice } from "./served-device.ts"
+import { type BadCopy, noteBad, type ServedDevice } from "./served-device.ts"
 
 type CommandOutcome = MetadataChunkServerOperations.CommandOutcome
 type CopyChange = MetadataChunkServerOperations.CopyChange
@@ -45,14 +45,21 @@ export const tellAdded = (
   telling.hasNews.openUnsafe()
 }
 
-/** Tells of a bad copy, once in an opening of the device. */
-export const tellBad = (
-  telling: Telling,
-  device: ServedDevice,
-  bad: { readonly chunk: ChunkName; readonly reason: string }
-): void => {
-  if (!noteBad(device, bad.chunk)) return
+const putBad = (telling: Telling, device: ServedDevice, { chunk, reason }: BadCopy): void => {
   const { deviceId, epoch } = device
-  telling.changes.put({ _tag: "Bad", deviceId, epoch, ...bad })
+  telling.changes.put({ _tag: "Bad", deviceId, epoch, chunk, reason })
   telling.hasNews.openUnsafe()
+}
+
+/** Tells of a bad copy, once in an opening of the device. */
+export const tellBad = (telling: Telling, device: ServedDevice, bad: BadCopy): void => {
+  if (noteBad(device, bad)) putBad(telling, device, bad)
+}
+
+/**
+ * Tells again of every copy that is known to be bad. A full report names them as they are listed,
+ * and whoever asked for one may have forgotten, or never taken, what was told before.
+ */
+export const tellKnownBad = (telling: Telling, device: ServedDevice): void => {
+  for (const bad of device.knownBad.values()) putBad(telling, device, bad)
 }

@@ -1,7 +1,6 @@
 /**
  * Three peer processes and one NATS server on one machine, every write fsynced by a majority,
- * beside
- * compare-and-set on a JetStream key-value bucket with three replicas on three servers.
+ * beside compare-and-set on a JetStream key-value bucket with three replicas on three servers.
  */
 import { filePartitionStore } from "@holdfast/adapter-file"
 import { NatsConnections, natsMessagingLayer } from "@holdfast/adapter-nats"

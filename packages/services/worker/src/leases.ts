@@ -18,13 +18,7 @@ import {
   raised,
   released
 } from "@holdfast/lease"
-import {
-  Lease,
-  LeaseError,
-  type LeaseRecord,
-  RecordSource,
-  type Shard
-} from "@holdfast/records"
+import { Lease, LeaseError, type LeaseRecord, RecordSource, type Shard } from "@holdfast/records"
 import { Clock, Duration, Effect, Fiber, Option, Scope } from "effect"
 import type { WorkerConfig } from "./config.ts"
 import { monotonicMs } from "./monotonic.ts"

@@ -1,7 +1,6 @@
 /**
  * The timers of a shard: heartbeats, partial flushes, checkpoints, retries and the stall alarm.
- * Each
- * has its own interval and goes on whether records come or not; none waits behind an offer.
+ * Each has its own interval and goes on whether records come or not; none waits behind an offer.
  */
 import { Duration, Effect, Option } from "effect"
 import { endBy } from "./intake.ts"

@@ -2,8 +2,7 @@
  * Opens a shard: takes its checkpoint over under the own epoch, opens the pipeline, makes the run.
  *
  * 1. The checkpoint is written under the new epoch before anything is read, so that whoever wrote
- *    it
- *    before has lost the compare-and-set from that moment on.
+ *    it before has lost the compare-and-set from that moment on.
  * 2. A checkpoint of a higher epoch means that the lease is not ours any more.
  * 3. A completion map that cannot be used is ignored with a warning, or halts the shard: as
  *    configured. It never moves the position.

@@ -7,16 +7,13 @@
  *
  * What the worker promises a pipeline:
  * 1. One shard is open at most once in a worker, under the epoch of its lease. A later `open` of
- *    the
- *    same shard comes after the earlier scope has closed, with the same epoch or a higher one.
+ *    the same shard comes after the earlier scope has closed, with the same epoch or a higher one.
  * 2. Records are offered in rising order of ordinal and position, each once; only a record that was
  *    reported as failed is offered again, later, with its attempt counted up and perhaps behind
- *    newer
- *    ones.
+ *    newer ones.
  * 3. Heartbeats and flushes never wait behind an `offer`; they may run while one is suspended.
  * 4. Closing the scope ends the shard: what has not started is to be abandoned, nothing more is to
- *    be
- *    written under this epoch, and reports after that change nothing.
+ *    be written under this epoch, and reports after that change nothing.
  *
  * What a pipeline promises the worker:
  * 5. Every record that was offered gets its disposition in the end: done, failed, or in parts. What
@@ -50,10 +47,9 @@ export interface OfferedRecord {
  * - `Split`: the record has `total` parts, each with its own disposition; 0 finishes it.
  * - `PartsDone`: parts of a record; the first report fixes the total where no `Split` did.
  * - `Failed`: an attempt at a whole record, or at one part of it, failed; the pipeline has
- *   forgotten
- *   it and gets it again if the error policy says so. `fatal` when trying again cannot help;
- *   `outage` when what the pipeline needs is away, which says nothing about the record: it is tried
- *   again for as long as that lasts.
+ *   forgotten it and gets it again if the error policy says so. `fatal` when trying again cannot
+ *   help; `outage` when what the pipeline needs is away, which says nothing about the record: it is
+ *   tried again for as long as that lasts.
  */
 export type Disposition =
   | { readonly _tag: "Done"; readonly ordinals: ReadonlyArray<Ordinal> }

@@ -1,7 +1,6 @@
 /**
  * The worker service: owns shards by lease, archives them through a pipeline, and accounts for
- * every
- * record until it may be checkpointed.
+ * every record until it may be checkpointed.
  *
  *     Lease ──▶ shards ──▶ RecordSource ──▶ tracker ──▶ Pipeline
  *                                             │  ▲          │
