@@ -12,7 +12,7 @@ import { isAllUp, makeCluster, type SimulatedCluster, startAll } from "./cluster
 import { type Seams, soundSeams } from "./cluster/seams.ts"
 import { makeSite } from "./cluster/site.ts"
 import { watchAll } from "./cluster/watch.ts"
-import { beginFault, endFault, healAll, soundLinks, soundSyncMillis } from "./faults/apply-fault.ts"
+import { beginFault, endFault, healAll, setSound } from "./faults/apply-fault.ts"
 import { drawPlan } from "./faults/draw-plan.ts"
 import type { FaultPlan } from "./faults/fault.ts"
 import { makeChunkHistory } from "./oracle/chunk-history.ts"
@@ -121,7 +121,7 @@ const isSettled = (course: Course): boolean => unsettled(course).length === 0
 
 const begin = Effect.fnUntraced(function* (course: Course) {
   const { site } = course.cluster
-  yield* site.network.apply({ _tag: "Links", from: null, to: null, faults: soundLinks })
+  setSound(course.cluster)
   startAll(course.cluster)
   const isStarted = yield* waitUntil(
     () => isAllUp(course.cluster) && isSettled(course),
@@ -189,11 +189,6 @@ const prepareCourse = (options: RunOptions): Course => {
     traceLinesMax: options.traceLinesMax ?? 4_000
   })
   const cluster = makeCluster(site, profile.shape)
-  for (const node of cluster.servers.values()) {
-    for (const disk of node.disks) {
-      Effect.runSync(disk.apply({ _tag: "SyncMillis", millis: soundSyncMillis }))
-    }
-  }
   const history = makeChunkHistory(cluster)
   const workloads = profile.workloads.map((make, index) =>
     make({

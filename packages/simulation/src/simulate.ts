@@ -63,7 +63,7 @@ export class UnknownProfile extends Error {
   override readonly name = "UnknownProfile"
 }
 
-const traceLines = 200
+const traceLines = 4_000
 
 const profilesOf = (name: string): ReadonlyArray<Profile> => {
   if (name === "all") return profiles

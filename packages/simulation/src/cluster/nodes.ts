@@ -12,6 +12,7 @@ import {
   PeerClient
 } from "@holdfast/client"
 import { distribute, PeerId } from "@holdfast/keyspace"
+import type { Messaging } from "@holdfast/messaging"
 import { archivePipelineLayer } from "@holdfast/service-archive"
 import { type ChunkServer, startChunkServer } from "@holdfast/service-chunk-server"
 import { type MetadataService, startMetadataService } from "@holdfast/service-metadata"
@@ -38,6 +39,7 @@ export type ClientServices =
   | CatalogueClient
   | ChunkClient
   | ChunkTransport
+  | Messaging
   | MetadataClient
   | PeerClient
 

@@ -13,7 +13,7 @@ import { diskBytes, type Site } from "../cluster/site.ts"
 import { type Fault, printFault } from "./fault.ts"
 
 /** How links are while nothing is wrong: nothing is lost, and everything takes a moment. */
-export const soundLinks: LinkFaults = {
+const soundLinks: LinkFaults = {
   loss: 0,
   duplication: 0,
   delayMillis: [0, 2],
@@ -21,12 +21,18 @@ export const soundLinks: LinkFaults = {
 }
 
 /** How long a sync takes while nothing is wrong, so that a crash can come before its end. */
-export const soundSyncMillis = 1
+const soundSyncMillis = 1
 
 const network = (site: Site, fault: NetworkFault): void => Effect.runSync(site.network.apply(fault))
 
 const disk = (site: Site, name: string, fault: DiskFault): void =>
   Effect.runSync(site.disk(name).apply(fault))
+
+/** The nodes whose disks have their own names. */
+const diskNodes = (cluster: SimulatedCluster): ReadonlyArray<string> => [
+  cluster.metadata.name,
+  ...cluster.peers.map(({ name }) => name)
+]
 
 const setLinks = (site: Site, fault: Extract<Fault, { _tag: "Links" }>, faults: LinkFaults) =>
   network(site, { _tag: "Links", from: fault.from, to: fault.to, faults })
@@ -92,7 +98,20 @@ const setStore = (
   Effect.runSync(site.keyValue.apply({ _tag: "DelayMillis", millis: store.delayMillis }))
 }
 
-const soundStore = { unavailable: 0, lostAnswers: 0, delayMillis: 0 }
+/** How the broker's stores answer while nothing is wrong. */
+const soundStore = { unavailable: 0, lostAnswers: 0, delayMillis: 15 }
+const soundStreamMillis = 2
+
+/** Lets everything take the moment that it takes while nothing is wrong. */
+export const setSound = (cluster: SimulatedCluster): void => {
+  const { site } = cluster
+  network(site, { _tag: "Links", from: null, to: null, faults: soundLinks })
+  setStreams(site, 0, soundStreamMillis)
+  setStore(site, soundStore)
+  for (const name of [...cluster.devices, ...diskNodes(cluster)]) {
+    disk(site, name, { _tag: "SyncMillis", millis: soundSyncMillis })
+  }
+}
 
 /** Lets a fault begin. */
 export const beginFault = (cluster: SimulatedCluster, fault: Fault): void => {
@@ -174,7 +193,7 @@ export const endFault = (cluster: SimulatedCluster, fault: Fault): void => {
     case "SlowDisk":
       return disk(site, fault.disk, { _tag: "SyncMillis", millis: soundSyncMillis })
     case "Streams":
-      return setStreams(site, 0, 0)
+      return setStreams(site, 0, soundStreamMillis)
     case "Store":
       return setStore(site, soundStore)
     case "ClockJump":
@@ -197,8 +216,7 @@ export const healAll = (cluster: SimulatedCluster, plan: ReadonlyArray<Fault>): 
     if (fault._tag === "Kill" || fault._tag === "Stop" || fault._tag === "PowerCut") continue
     endFault(cluster, fault)
   }
-  for (const name of [...cluster.devices, ...cluster.servers.keys()]) {
-    if (/^(host|worker)/.test(name)) continue
+  for (const name of [...cluster.devices, ...diskNodes(cluster)]) {
     disk(site, name, { _tag: "FailWrites", count: 0 })
     disk(site, name, { _tag: "FailReads", count: 0 })
   }

@@ -25,6 +25,8 @@ const encoder = new TextEncoder()
 interface Book {
   readonly options: WorkloadOptions
   readonly random: RandomSource
+  /** What was published to each stream; the streams themselves forget what was acknowledged. */
+  readonly published: ReadonlyMap<string, Map<bigint, NewRecord>>
 }
 
 const settings = {
@@ -45,13 +47,19 @@ const drawRecord = (random: RandomSource, timestamp: bigint): NewRecord => {
   }
 }
 
-const publish = Effect.fnUntraced(function* ({ options, random }: Book) {
+const put = Effect.fnUntraced(function* (book: Book, stream: string, count: number) {
   const timestamp = yield* Clock.currentTimeNanos
-  const stream = random.pick(archiveNames)
-  if (stream === undefined) return
-  const count = random.integer(1, batchMax)
-  const records = Array.from({ length: count }, () => drawRecord(random, timestamp))
-  yield* options.cluster.site.streams.put(stream, records)
+  const records = Array.from({ length: count }, () => drawRecord(book.random, timestamp))
+  const { first } = yield* book.options.cluster.site.streams.put(stream, records)
+  for (const [index, record] of records.entries()) {
+    book.published.get(stream)?.set(first + BigInt(index), record)
+  }
+})
+
+/** A stream forgets what its archive has acknowledged, as a work queue does. */
+const forget = Effect.fnUntraced(function* (book: Book, stream: string) {
+  const { streams } = book.options.cluster.site
+  yield* streams.purge(stream, yield* streams.acknowledged(stream))
 })
 
 const isEqual = (left: Uint8Array, right: Uint8Array): boolean => Buffer.compare(left, right) === 0
@@ -67,27 +75,25 @@ const isSame = (published: NewRecord, read: SegmentRecord): boolean =>
   })
 
 /** Reads an archive and judges each record; answers how many there were. */
-const readBack = Effect.fnUntraced(function* ({ options }: Book, archive: string) {
-  const { report, streams } = options.cluster.site
+const readBack = Effect.fnUntraced(function* ({ options, published }: Book, archive: string) {
+  const { report } = options.cluster.site
   const archives = yield* ArchiveClient
-  // Looked up as each record comes: more are published and archived while this reads.
-  const original = (position: bigint) =>
-    streams.byName.get(archive)?.records.find((record) => record.position === position)
+  const known = published.get(archive) ?? new Map<bigint, NewRecord>()
   let last = 0n
   let count = 0
   yield* Stream.runForEach(archives.read({ archive }), ({ record }) =>
     Effect.sync(() => {
-      const published = original(record.position)
+      const original = known.get(record.position)
       const where = `${archive}: record ${record.position} after ${last}`
       if (record.position <= last) report("read-wrong", `${where} is out of order or twice`)
-      if (published === undefined || !isSame(published, record)) {
+      if (original === undefined || !isSame(original, record)) {
         report("read-wrong", `${where} is not what was published`)
       }
       last = record.position
       count += 1
     })
   )
-  return { count, published: streams.byName.get(archive)?.records.length ?? 0 }
+  return { count, published: known.size }
 })
 
 const program = Effect.fnUntraced(function* (book: Book) {
@@ -95,8 +101,11 @@ const program = Effect.fnUntraced(function* (book: Book) {
   const { random } = book
   const end = clock.monotonicTimeNanosUnsafe() + BigInt(book.options.phaseMillis) * 1_000_000n
   while (clock.monotonicTimeNanosUnsafe() < end) {
-    if (random.chance(0.85)) yield* publish(book)
-    else yield* Effect.ignore(readBack(book, random.pick(archiveNames) ?? ""))
+    const archive = random.pick(archiveNames) ?? ""
+    const drawn = random.nextDoubleUnsafe()
+    if (drawn < 0.8) yield* put(book, archive, random.integer(1, batchMax))
+    else if (drawn < 0.95) yield* Effect.ignore(readBack(book, archive))
+    else yield* forget(book, archive)
     yield* Effect.sleep(random.integer(50, 700))
   }
 })
@@ -105,7 +114,7 @@ const prepare = Effect.fnUntraced(function* (book: Book) {
   const archives = yield* ArchiveClient
   for (const name of archiveNames) {
     yield* archives.add({ name, stream: name, settings })
-    yield* book.options.cluster.site.streams.put(name, [drawRecord(book.random, 1n)])
+    yield* put(book, name, 1)
   }
 })
 
@@ -140,7 +149,8 @@ const audit = Effect.fnUntraced(function* (book: Book) {
 
 /** Makes the workload of archives. */
 export const archive: MakeWorkload = (options) => {
-  const book: Book = { options, random: options.random }
+  const published = new Map(archiveNames.map((name) => [name, new Map<bigint, NewRecord>()]))
+  const book: Book = { options, random: options.random, published }
   return {
     prepare: prepare(book),
     programs: options.cluster.clients.map(() => program(book)),

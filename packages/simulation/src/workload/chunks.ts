@@ -7,10 +7,13 @@
  * | acknowledged-lost | what was answered and not freed can be read in the end |
  * | freed-lives | what was freed is not found in the end, and no device holds it |
  * | file-reused | no file id is given out twice |
+ * | frozen-used | a device whose freezing was answered is allotted nothing until it thaws |
  */
 import { ChunkClient, crc32, MetadataClient, type WrittenChunk } from "@holdfast/client"
-import { ChunkTransport } from "@holdfast/storage"
-import { Clock, Effect, Random, Result, Stream } from "effect"
+import { type ChunkName, ChunkTransport } from "@holdfast/storage"
+import { DeviceId, makeCaller, makeRequestId, MetadataOperations } from "@holdfast/wire"
+import { Clock, Effect, Random, Result, Schedule, Stream } from "effect"
+import { clusterId } from "../cluster/site.ts"
 import { copiesOf } from "../oracle/chunk-history.ts"
 import type { RandomSource } from "../random-source.ts"
 import type { Report } from "../violation.ts"
@@ -30,13 +33,21 @@ interface Book {
   readonly report: Report
   readonly written: Array<Written>
   readonly files: Set<number>
+  readonly devices: ReadonlyArray<string>
+  /** The device whose freezing was answered. */
+  frozen: string | undefined
+  /** One device is frozen, once: a thaw that was sent may come late, after another freezing. */
+  mayFreeze: boolean
+  isOver: boolean
 }
 
 const goal = 2
 const chunkBytesMax = 3_000
+const untilHealed = { schedule: Schedule.spaced("500 millis"), times: 100 }
 const pauseMillis = [100, 900] as const
 
-const nameOf = ({ chunkId, fileId, version }: Chunk): string => `${fileId}/${chunkId}@${version}`
+const nameOf = ({ chunkId, fileId, version }: ChunkName): string =>
+  `${fileId}/${chunkId}@${version}`
 
 const drawBytes = (random: RandomSource): Uint8Array => {
   const bytes = new Uint8Array(random.integer(1, chunkBytesMax))
@@ -68,7 +79,12 @@ const rewrite = Effect.fnUntraced(function* (book: Book, old: Written) {
   const size = bytes.length
   // From here on the old version may be replaced, whatever is answered.
   old.state = "replaced"
+  const { frozen } = book
   const granted = yield* metadata.alloc({ fileId, chunkId, size, want: goal, min: 1, exclude: [] })
+  const isUsed = granted.targets.some(({ deviceId }) => deviceId === frozen)
+  if (isUsed && frozen === book.frozen) {
+    book.report("frozen-used", `${frozen} is frozen and is allotted ${nameOf(granted.chunk)}`)
+  }
   const outcomes = yield* transport.write({
     chunk: granted.chunk,
     length: size,
@@ -105,8 +121,32 @@ const free = Effect.fnUntraced(function* (one: Written) {
   one.state = "freed"
 })
 
+const callFreeze = makeCaller(MetadataOperations.freeze)
+const callThaw = makeCaller(MetadataOperations.thaw)
+
+const operatorCall = Effect.fnUntraced(function* (device: string) {
+  const deviceId = DeviceId.make(device)
+  const requestId = yield* makeRequestId
+  return { cluster: clusterId, request: { deviceId }, deadline: "2 seconds", requestId } as const
+})
+
+const thaw = Effect.fnUntraced(function* (book: Book, device: string) {
+  // From here on it may be used, whatever is answered.
+  book.frozen = undefined
+  yield* callThaw(yield* operatorCall(device))
+})
+
+const freeze = Effect.fnUntraced(function* (book: Book) {
+  const device = book.random.pick(book.devices)
+  if (device === undefined || !book.mayFreeze) return
+  book.mayFreeze = false
+  yield* callFreeze(yield* operatorCall(device))
+  if (!book.isOver) book.frozen = device
+})
+
 const step = Effect.fnUntraced(function* (book: Book, fileId: number) {
   const { random } = book
+  if (random.chance(0.04)) return yield* freeze(book)
   const drawn = random.nextDoubleUnsafe()
   const one = random.pick(kept(book))
   if (one === undefined || drawn < 0.4) return yield* write(book, fileId)
@@ -133,6 +173,9 @@ const program = Effect.fnUntraced(function* (book: Book, phaseMillis: number) {
     if (fileId !== undefined) yield* Effect.ignore(step(book, fileId))
     yield* Effect.sleep(book.random.integer(...pauseMillis))
   }
+  book.isOver = true
+  // A freezing that was not answered may have happened.
+  for (const device of book.devices) yield* Effect.retry(thaw(book, device), untilHealed)
 })
 
 const audit = Effect.fnUntraced(function* (book: Book, { cluster, history }: WorkloadOptions) {
@@ -161,7 +204,11 @@ export const chunks: MakeWorkload = (options) => {
     random: options.random,
     report: options.cluster.site.report,
     written: [],
-    files: new Set()
+    files: new Set(),
+    devices: options.cluster.devices,
+    frozen: undefined,
+    mayFreeze: true,
+    isOver: false
   }
   return {
     prepare: Effect.void,
