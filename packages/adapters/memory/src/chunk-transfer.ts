@@ -79,8 +79,18 @@ const makeWatchdog = (deviceId: string, deadline: Duration.Input) => {
   return { touch, watch }
 }
 
-const takePieces = (pieces: Pieces): Stream.Stream<Uint8Array, ChunkTransportError> =>
-  Stream.fromEffectRepeat(Queue.take(pieces))
+/** A server's wait for a client: whoever is gone without a word is not waited for for ever. */
+const within = <A, E>(wait: Effect.Effect<A, E>, deviceId: string, deadline: Duration.Input) =>
+  Effect.timeoutOrElse(wait, {
+    duration: deadline,
+    orElse: () => Effect.fail(failure(deviceId, "timeout", "nothing moved by the deadline"))
+  })
+
+const takePieces = (
+  pieces: Pieces,
+  { deadline, deviceId }: { readonly deadline: Duration.Input; readonly deviceId: string }
+): Stream.Stream<Uint8Array, ChunkTransportError> =>
+  Stream.fromEffectRepeat(within(Queue.take(pieces), deviceId, deadline))
 
 /** Pumps a client's data, checking that it has the announced length. */
 const pump = (
@@ -127,7 +137,12 @@ const attemptWrite = Effect.fnUntraced(function* (client: ChunkClient, options: 
     chunk: options.chunk,
     length: options.length,
     targets: options.targets,
-    data: Stream.unwrap(Effect.as(Deferred.succeed(isWanted, undefined), takePieces(pieces))),
+    data: Stream.unwrap(
+      Effect.as(
+        Deferred.succeed(isWanted, undefined),
+        takePieces(pieces, { deviceId, deadline: options.deadline })
+      )
+    ),
     deadline: Duration.fromInputUnsafe(options.deadline)
   })
   const arrival = Effect.as(travel(client.network, client.node, server.node), false)
@@ -169,9 +184,13 @@ const serveRead = (
     const { chunk, range } = options
     const { data } = yield* server.handlers.read({ chunk, deviceId, capability, range })
     yield* Stream.runForEach(data, (piece) =>
-      Effect.andThen(
-        travel(client.network, server.node, client.node),
-        Queue.offer(pieces, piece.slice())
+      within(
+        Effect.andThen(
+          travel(client.network, server.node, client.node),
+          Queue.offer(pieces, piece.slice())
+        ),
+        deviceId,
+        options.deadline
       )
     )
   })
