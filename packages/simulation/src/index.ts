@@ -1,4 +1,7 @@
-/** Whole clusters of the real services on memory adapters, under virtual time and faults, from one seed. */
+/**
+ * Whole clusters of the real services on memory adapters, under virtual time and faults, from one
+ * seed.
+ */
 export { Fault, FaultPlan, printFault } from "./faults/fault.ts"
 export { type Mutant, mutants } from "./mutants.ts"
 export { type Profile, profileNamed, profiles } from "./profile.ts"

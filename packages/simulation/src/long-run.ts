@@ -1,5 +1,6 @@
 /**
- * Simulates for a night: `npm run simulate:long -w @holdfast/simulation -- [first seed] [runs] [profile]`.
+ * Simulates for a night: `npm run simulate:long -w @holdfast/simulation -- [first seed] [runs]
+ * [profile]`.
  * Every violation is told, and the run goes on behind it; the status is 1 when there was any.
  */
 import { describeFound } from "./report-found.ts"

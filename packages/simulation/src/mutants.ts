@@ -1,4 +1,6 @@
-/** Deliberate mistakes, each to be found by the oracles within a few seeds: what is not is a hole. */
+/**
+ * Deliberate mistakes, each to be found by the oracles within a few seeds: what is not is a hole.
+ */
 import { soundSeams } from "./cluster/seams.ts"
 import { deviceMutants } from "./mutant/device.ts"
 import { journalMutants } from "./mutant/journal.ts"

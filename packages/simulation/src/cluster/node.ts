@@ -21,7 +21,7 @@ export interface NodeOptions<Service> {
 }
 
 const restartMicros = 1_000_000
-/** A stop that takes longer is cut short, as a supervisor would. */
+/** Longer than every deadline of a stop together. */
 const stopMicros = 60_000_000
 
 /** A node as faults and oracles see it. */
@@ -83,7 +83,7 @@ export class SimulatedNode<Service> {
     this.#process?.afterSteps(Number.POSITIVE_INFINITY, () => undefined)
   }
 
-  /** Ends it in order; what takes too long is killed. */
+  /** Ends it in order; what takes too long is a violation. */
   stop(): void {
     this.#isWanted = false
     const process = this.#process
@@ -93,8 +93,7 @@ export class SimulatedNode<Service> {
     this.#main?.interruptUnsafe()
     this.#site.time.after(stopMicros, () => {
       if (this.#process !== process) return
-      this.#site.trace.add(`${this.name} did not stop in time`)
-      this.kill()
+      this.#site.report("stop", `${this.name} does not stop within its deadlines`)
     })
   }
 

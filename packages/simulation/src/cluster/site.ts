@@ -1,4 +1,6 @@
-/** What outlives every process of a simulated cluster: time, network, disks, the broker's stores. */
+/**
+ * What outlives every process of a simulated cluster: time, network, disks, the broker's stores.
+ */
 import { createHmac } from "node:crypto"
 import {
   MemoryChunkPath,

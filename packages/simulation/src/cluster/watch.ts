@@ -1,4 +1,6 @@
-/** What the oracles are told while services run, at the ports, below everything that may be wrong. */
+/**
+ * What the oracles are told while services run, at the ports, below everything that may be wrong.
+ */
 import type { JournalEntry } from "@holdfast/chunk-map"
 import type { Checkpoint } from "@holdfast/records"
 import type { ChunkName } from "@holdfast/storage"

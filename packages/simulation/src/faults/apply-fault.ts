@@ -52,7 +52,9 @@ const everyPair = (
   }
 }
 
-/** The copies of a device that damage may meet: good ones, of which others are left, none damaged. */
+/**
+ * The copies of a device that damage may meet: good ones, of which others are left, none damaged.
+ */
 const flippable = (cluster: SimulatedCluster, device: string): ReadonlyArray<DurableCopy> => {
   const everywhere = cluster.devices.flatMap((each) =>
     durableCopies(cluster.site.disk(each).cells(directoryOf(each))).map((copy) => ({ each, copy }))

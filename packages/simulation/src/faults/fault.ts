@@ -12,11 +12,15 @@ const lasting = { atMillis: Millis, forMillis: Millis }
 
 /**
  * A fault. `Links`: what links from and to these nodes do, null for any. `Isolate`: these nodes
- * against all others, both ways. `OneWay`: nothing passes from one node to another. `Kill`: `kill -9`
- * in place of one of the next steps, unsynced writes lost. `PowerCut`: all servers at once. `Stop`: in
+ * against all others, both ways. `OneWay`: nothing passes from one node to another. `Kill`: `kill
+ * -9`
+ * in place of one of the next steps, unsynced writes lost. `PowerCut`: all servers at once. `Stop`:
+ * in
  * order. `Pause`: the process stands still. `Disconnect`: no broker, and the node knows it.
- * `ClockJump`: the wall clock of a node. `FlipBit`: one bit of a copy that is not the last good one.
- * `DiskFull`, `SlowDisk`, `FailWrites`, `FailReads`: a disk. `Streams`, `Store`: the broker does not
+ * `ClockJump`: the wall clock of a node. `FlipBit`: one bit of a copy that is not the last good
+ * one.
+ * `DiskFull`, `SlowDisk`, `FailWrites`, `FailReads`: a disk. `Streams`, `Store`: the broker does
+ * not
  * answer so many operations, or answers them late; `LostAnswers`: what it did is not answered.
  */
 export const Fault = Schema.TaggedUnion({
