@@ -101,7 +101,7 @@ describe("the disk of the crash tests", () => {
     await disk.link("/kept", "/other")
     const wrecks = possibleLosses(power.image()).map((loss) => {
       const files = filesOf(settle(power.image(), [loss]))
-      const content = `${Buffer.from(files.get("/kept") ?? "")}`
+      const content = Buffer.from(files.get("/kept") ?? "").toString()
       return [content.replaceAll(/(.)\1*/gs, (run) => `${run.length}${run[0]}`), files.size]
     })
     assert.deepStrictEqual(wrecks, [

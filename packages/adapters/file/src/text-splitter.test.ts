@@ -18,7 +18,9 @@ const split = (
     fault = splitter.push(bytes.subarray(from, from + chunkBytes), pieces)
   }
   fault ??= splitter.end(pieces)
-  const shown = pieces.map(({ bytes: piece, position }) => `${position} ${Buffer.from(piece)}`)
+  const shown = pieces.map(
+    ({ bytes: piece, position }) => `${position} ${Buffer.from(piece).toString()}`
+  )
   return { pieces: shown, fault }
 }
 
