@@ -3,8 +3,8 @@
  *
  * Several archives may read one stream, so the spool may forget a record only when every active
  * archive of its stream has acknowledged it. The floors of all archives are kept together, shared
- * by
- * the workers of the process; after a restart nothing is forgotten until each archive has spoken.
+ * by the workers of the process; after a restart nothing is forgotten until each archive has
+ * spoken.
  */
 import { RecordSource, RecordSourceError, type ShardReader } from "@holdfast/records"
 import { Effect } from "effect"

@@ -1,7 +1,7 @@
 /**
  * One run: a cluster from a seed, its workload, its faults, and the judgement.
  *
- *     start ──▶ prepare ──▶ faults and workload ──▶ heal, start all ──▶ settled? ──▶ audit ──▶ judgement
+ *     start ─▶ prepare ─▶ faults and workload ─▶ heal, start all ─▶ settled? ─▶ audit ─▶ judgement
  *                                                                  └─ not in time: a violation
  *
  * 1. The seed and the plan give the run, event by event.

@@ -1,7 +1,6 @@
 /**
  * The main job, end to end, on a cluster in this process: archive real data, lose a chunk server
- * and
- * a peer in the middle, repair, read everything back and compare, search.
+ * and a peer in the middle, repair, read everything back and compare, search.
  *
  *     archives ─▶ ingest ──(part of it archived)──▶ stop a host and a peer ─▶ rest archived
  *              ─▶ copies back at their goal ─▶ read all ─▶ digests ─▶ searches

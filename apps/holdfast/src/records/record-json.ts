@@ -5,8 +5,7 @@
  *      "subject":"orders.eu","headers":[["Kind","new"]],"data":"..."}
  *
  * Text that is not UTF-8 stands in base64 under `subjectBase64`, `headersBase64` or `dataBase64`,
- * so
- * that nothing is changed on the way. `part` stands only where a message had several.
+ * so that nothing is changed on the way. `part` stands only where a message had several.
  */
 import type { ArchivedRecord } from "@holdfast/client"
 

@@ -8,8 +8,7 @@
  * 3. Chance is drawn only where a fault asks for it, from the network's own generator, in order of
  *    sending: the same seed and the same calls give the same fates.
  * 4. A stalled node holds at most `heldMax` messages, and at most `onTheWayMax` are on the way;
- *    more
- *    are lost.
+ *    more are lost.
  */
 import type { Clock, Random } from "effect"
 import { lowerBound } from "./byte-order.ts"

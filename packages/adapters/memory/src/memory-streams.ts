@@ -12,9 +12,8 @@ import { lowerBound } from "./byte-order.ts"
 /**
  * A change of the streams. `Unavailable`: so many next operations fail and change nothing.
  * `LoseAnswers`: so many next appends happen, and fail as far as the caller can tell.
- * `DelayMillis`:
- * how long each operation takes. `Capacity`: all bytes that fit. `Remove`: one record is deleted.
- * `End`: no record will follow in a stream.
+ * `DelayMillis`: how long each operation takes. `Capacity`: all bytes that fit. `Remove`: one
+ * record is deleted. `End`: no record will follow in a stream.
  */
 export const StreamFault = Schema.TaggedUnion({
   Unavailable: { count: Schema.Natural },

@@ -38,8 +38,7 @@ export interface NetworkTrace {
 
 /**
  * Makes an empty trace; `add` is O(1) amortised, memory is bounded by twice `eventsMax`. `observe`
- * is
- * told of every event.
+ * is told of every event.
  */
 export const makeNetworkTrace = (
   eventsMax: number,

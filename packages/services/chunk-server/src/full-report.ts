@@ -4,7 +4,8 @@
  * 1. Parts are read from the device's list as they are sent: no list of copies is held.
  * 2. A part is repeated a few times when its answer does not come; on any other refusal the report
  *    ends, and the next heartbeat brings another lease.
- * 3. The report sets the device's digest; copies that came while it ran, and those that are known to
+ * 3. The report sets the device's digest; copies that came while it ran, and those that are known
+ *    to
  *    be bad, are told again after it.
  */
 import { type ChunkDescription, type StoredCopy } from "@holdfast/storage"
