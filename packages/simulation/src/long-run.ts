@@ -1,5 +1,6 @@
 /**
- * Simulates for a night: `npm run simulate:long -- [first seed] [runs] [profile]`. Every violation is told, and the run goes on behind it; the status is 1 when there was any.
+ * Simulates for a night: `npm run simulate:long -- [first seed] [runs] [profile]`. Every violation
+ * is told, and the run goes on behind it; the status is 1 when there was any.
  */
 import { describeFound } from "./report-found.ts"
 import { simulate } from "./simulate.ts"
