@@ -1,5 +1,6 @@
 /**
- * Hunts every deliberate mistake: `npm run simulate:mutants -- [runs] [words]`. One line each: how many runs it took, and by which invariant it showed.
+ * Hunts every deliberate mistake: `npm run simulate:mutants -- [runs] [words]`. One line each: how
+ * many runs it took, and by which invariant it showed.
  */
 import { hunt, mutants } from "./mutants.ts"
 

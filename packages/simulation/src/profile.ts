@@ -45,7 +45,14 @@ const peersProfile: Profile = {
   shape: { hosts: 0, devicesPerHost: 0, peers: 5, workers: 0, clients: 3 },
   phaseMillis: 30_000,
   faultsMax: 12,
-  weights: { ...networkFaults, ...processFaults, SlowDisk: 1, FailWrites: 1, DiskFull: 1 },
+  weights: {
+    ...networkFaults,
+    ...processFaults,
+    SlowDisk: 1,
+    FailWrites: 1,
+    DiskFull: 1,
+    DamagedStore: 2
+  },
   workloads: [partitions]
 }
 

@@ -3,9 +3,12 @@ import {
   type DiskFault,
   type DurableCopy,
   durableCopies,
+  type DurablePartition,
+  durablePartitions,
   type LinkFaults,
   type NetworkFault
 } from "@holdfast/adapter-memory"
+import { FACTOR_DEFAULT } from "@holdfast/keyspace"
 import { Effect } from "effect"
 import type { SimulatedCluster } from "../cluster/cluster.ts"
 import { directoryOf } from "../cluster/nodes.ts"
@@ -23,10 +26,36 @@ const soundLinks: LinkFaults = {
 /** How long a sync takes while nothing is wrong, so that a crash can come before its end. */
 const soundSyncMillis = 1
 
+/** The file of a peer's disk that holds its partitions. */
+const partitionsFile = "partitions"
+
+const partitionsOn = (cluster: SimulatedCluster, peer: string): ReadonlyArray<DurablePartition> =>
+  durablePartitions(cluster.site.disk(peer).cells(partitionsFile))
+
 const network = (site: Site, fault: NetworkFault): void => Effect.runSync(site.network.apply(fault))
 
 const disk = (site: Site, name: string, fault: DiskFault): void =>
   Effect.runSync(site.disk(name).apply(fault))
+
+/** Kills a peer and damages a partition that every other owner holds as it was written. */
+const damageStore = (
+  cluster: SimulatedCluster,
+  fault: Extract<Fault, { _tag: "DamagedStore" }>
+): void => {
+  const { site } = cluster
+  cluster.servers.get(fault.node)?.kill()
+  const owners = Math.min(FACTOR_DEFAULT, cluster.peers.length)
+  const held = cluster.peers.flatMap(({ name }) => partitionsOn(cluster, name))
+  const whole = partitionsOn(cluster, fault.node).filter(
+    ({ cell }) => held.filter((other) => other.cell === cell).length === owners
+  )
+  const partition = whole[fault.pick % Math.max(1, whole.length)]
+  if (partition === undefined) return
+  const { cell } = partition
+  site.trace.add(`flip ${cell} of ${fault.node}`)
+  const { bit, byte } = fault
+  disk(site, fault.node, { _tag: "FlipBit", file: partitionsFile, key: cell, byte, bit })
+}
 
 /** The nodes whose disks have their own names. */
 const diskNodes = (cluster: SimulatedCluster): ReadonlyArray<string> => [
@@ -146,6 +175,8 @@ export const beginFault = (cluster: SimulatedCluster, fault: Fault): void => {
       return node?.setWallClock(fault.millis)
     case "FlipBit":
       return flip(cluster, fault)
+    case "DamagedStore":
+      return damageStore(cluster, fault)
     case "DiskFull": {
       const { used } = Effect.runSync(site.disk(fault.disk).usage)
       return disk(site, fault.disk, { _tag: "Capacity", bytes: used + 64 })
@@ -182,6 +213,7 @@ export const endFault = (cluster: SimulatedCluster, fault: Fault): void => {
       node?.kill()
       return node?.start()
     case "Stop":
+    case "DamagedStore":
       return node?.start()
     case "PowerCut":
       for (const each of cluster.servers.values()) each.start()
@@ -206,6 +238,9 @@ export const endFault = (cluster: SimulatedCluster, fault: Fault): void => {
   }
 }
 
+/** Faults whose end starts nodes. */
+const restarting = new Set<Fault["_tag"]>(["Kill", "Stop", "PowerCut", "DamagedStore"])
+
 /** Ends everything that is wrong with the surroundings; nodes are not started. */
 export const healAll = (cluster: SimulatedCluster, plan: ReadonlyArray<Fault>): void => {
   const { site } = cluster
@@ -215,7 +250,7 @@ export const healAll = (cluster: SimulatedCluster, plan: ReadonlyArray<Fault>): 
     node.setWallClock(0)
   }
   for (const fault of plan) {
-    if (fault._tag === "Kill" || fault._tag === "Stop" || fault._tag === "PowerCut") continue
+    if (restarting.has(fault._tag)) continue
     endFault(cluster, fault)
   }
   for (const name of [...cluster.devices, ...diskNodes(cluster)]) {

@@ -79,6 +79,14 @@ const drawers: { readonly [Tag in Fault["_tag"]]: (draw: Draw) => Fault } = {
     byte: random.integer(0, 15),
     bit: random.integer(0, 7)
   }),
+  DamagedStore: ({ lasting, one, random, servers }) => ({
+    _tag: "DamagedStore",
+    ...lasting,
+    node: one(servers.filter((name) => name.startsWith("peer"))),
+    pick: random.integer(0, 9_999),
+    byte: random.integer(0, 99),
+    bit: random.integer(0, 7)
+  }),
   DiskFull: ({ disk, lasting }) => ({ _tag: "DiskFull", ...lasting, disk: disk() }),
   SlowDisk: ({ disk, lasting, one }) => ({
     _tag: "SlowDisk",

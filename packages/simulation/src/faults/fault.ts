@@ -19,6 +19,7 @@ const lasting = { atMillis: Millis, forMillis: Millis }
  * order. `Pause`: the process stands still. `Disconnect`: no broker, and the node knows it.
  * `ClockJump`: the wall clock of a node. `FlipBit`: one bit of a copy that is not the last good
  * one.
+ * `DamagedStore`: the same of a partition of a peer, which is killed before and starts after it.
  * `DiskFull`, `SlowDisk`, `FailWrites`, `FailReads`: a disk. `Streams`, `Store`: the broker does
  * not
  * answer so many operations, or answers them late; `LostAnswers`: what it did is not answered.
@@ -42,6 +43,7 @@ export const Fault = Schema.TaggedUnion({
   Disconnect: { ...lasting, node: Name },
   ClockJump: { atMillis: Millis, node: Name, millis: Schema.Int },
   FlipBit: { atMillis: Millis, device: Name, pick: Count, byte: Count, bit: Count },
+  DamagedStore: { ...lasting, node: Name, pick: Count, byte: Count, bit: Count },
   DiskFull: { ...lasting, disk: Name },
   SlowDisk: { ...lasting, disk: Name, millis: Millis },
   FailWrites: { atMillis: Millis, disk: Name, count: Count },
