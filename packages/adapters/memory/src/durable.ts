@@ -54,6 +54,13 @@ export const durableCopies = (cells: ReadonlyMap<string, Cell>): ReadonlyArray<D
   return copies
 }
 
+/** A partition as it was committed. */
+export interface DurablePartition extends PartitionAddress {
+  readonly state: Uint8Array
+  /** The cell that holds it, to aim damage at. */
+  readonly cell: string
+}
+
 const states = new WeakMap<Cell, Uint8Array | null>()
 
 /** A partition's state as committed; null when the cell is damaged. */
@@ -68,13 +75,13 @@ const stateIn = (cell: Cell): Uint8Array | null => {
 /** The intact partitions in a store's cells, with their states as they were committed; O(cells). */
 export const durablePartitions = (
   cells: ReadonlyMap<string, Cell>
-): ReadonlyArray<PartitionAddress & { readonly state: Uint8Array }> => {
-  const partitions: Array<PartitionAddress & { readonly state: Uint8Array }> = []
+): ReadonlyArray<DurablePartition> => {
+  const partitions: Array<DurablePartition> = []
   for (const [path, cell] of cells) {
     const [kind, application, key] = path.split("/")
     if (kind !== "p" || application === undefined || key === undefined) continue
     const state = stateIn(cell)
-    if (state !== null) partitions.push({ application, key, state })
+    if (state !== null) partitions.push({ application, key, state, cell: path })
   }
   return partitions
 }

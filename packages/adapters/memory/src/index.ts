@@ -3,12 +3,17 @@ export { MemoryNetwork, type MemoryNetworkOptions } from "./memory-network.ts"
 export { faultlessLink, FaultPlan, LinkFaults, NetworkFault } from "./network-fault.ts"
 export type { NetworkCounters, NetworkEvent } from "./network-trace.ts"
 export { DiskFault } from "./disk-fault.ts"
-export { type DurableCopy, durableCopies, durablePartitions } from "./durable.ts"
+export {
+  type DurableCopy,
+  durableCopies,
+  type DurablePartition,
+  durablePartitions
+} from "./durable.ts"
 export { DiskRefusal, type FileHold, MemoryDisk } from "./memory-disk.ts"
 export { memoryJournal, type MemoryJournalOptions } from "./memory-journal.ts"
 export { memoryPartitionStore, type MemoryPartitionStoreOptions } from "./memory-partition-store.ts"
-export { checkpointKey, memoryCheckpointStore } from "./memory-checkpoint-store.ts"
-export { KeyValueFault, MemoryKeyValue } from "./memory-key-value.ts"
+export { checkpointKey, memoryCheckpointStore, readCheckpoint } from "./memory-checkpoint-store.ts"
+export { KeyValueFault, MemoryKeyValue, type MemoryKeyValueOptions } from "./memory-key-value.ts"
 export { leaseKey, memoryLease } from "./memory-lease.ts"
 export { memoryRecordSource } from "./memory-record-source.ts"
 export { memoryRecordSpool } from "./memory-record-spool.ts"

@@ -33,8 +33,22 @@ const load = (store: MemoryKeyValue): CheckpointStore["Service"]["load"] =>
     return Option.some<StoredCheckpoint>({ checkpoint: checkpoint.value, revision })
   })
 
+const prefix = "checkpoint/"
+
 /** The key under which a shard's checkpoint is stored. */
-export const checkpointKey = (shard: string): string => `checkpoint/${shard}`
+export const checkpointKey = (shard: string): string => `${prefix}${shard}`
+
+/** The checkpoint in a stored value; none when it is something else, or damaged. */
+export const readCheckpoint = (entry: {
+  readonly key: string
+  readonly value: Uint8Array
+}): Option.Option<{ readonly shard: string; readonly checkpoint: Checkpoint }> =>
+  entry.key.startsWith(prefix)
+    ? Option.map(codec.decode(entry.value), (checkpoint) => ({
+        shard: entry.key.slice(prefix.length),
+        checkpoint
+      }))
+    : Option.none()
 
 /** A CheckpointStore that every service with this store shares. */
 export const memoryCheckpointStore = (store: MemoryKeyValue): Layer.Layer<CheckpointStore> =>

@@ -54,6 +54,7 @@ export interface MemoryKeyValue {
 interface StoreState {
   readonly entries: Map<string, KeyValueEntry>
   readonly valueBytesMax: number
+  readonly observe: (entry: KeyValueEntry) => void
   revision: bigint
   unavailable: number
   lostAnswers: number
@@ -84,7 +85,9 @@ const put = (state: StoreState, key: string, value: Uint8Array, expected: Option
       return refuse("full", `no room for ${growth} more bytes`)
     }
     state.revision += 1n
-    state.entries.set(key, { key, value: value.slice(), revision: state.revision })
+    const entry: KeyValueEntry = { key, value: value.slice(), revision: state.revision }
+    state.entries.set(key, entry)
+    state.observe(entry)
     return Effect.succeed(state.revision)
   })
 
@@ -111,10 +114,17 @@ const applyFault = (state: StoreState, fault: KeyValueFault): void => {
   }
 }
 
-const make = (options: { readonly valueBytesMax?: number } = {}): MemoryKeyValue => {
+/** Bounds of a store, and who is told of each value as it is stored, answered or not. */
+export interface MemoryKeyValueOptions {
+  readonly valueBytesMax?: number
+  readonly observe?: (entry: KeyValueEntry) => void
+}
+
+const make = (options: MemoryKeyValueOptions = {}): MemoryKeyValue => {
   const state: StoreState = {
     entries: new Map(),
     valueBytesMax: options.valueBytesMax ?? 1_048_576,
+    observe: options.observe ?? (() => undefined),
     revision: 0n,
     unavailable: 0,
     lostAnswers: 0,

@@ -8,10 +8,11 @@ import {
   MemoryKeyValue,
   MemoryNetwork,
   MemoryStreams,
-  type NetworkEvent
+  type NetworkEvent,
+  readCheckpoint
 } from "@holdfast/adapter-memory"
 import { ClusterId } from "@holdfast/wire"
-import { Cause, Effect, Logger, Scope } from "effect"
+import { Cause, Effect, Logger, Option, Scope } from "effect"
 import { makeRandomSource, type RandomSource } from "../random-source.ts"
 import { SimulatedProcess } from "../time/simulated-process.ts"
 import { VirtualTime } from "../time/virtual-time.ts"
@@ -120,7 +121,18 @@ export const makeSite = (options: SiteOptions): Site => {
     disks.set(name, made)
     return made
   }
-  return {
+  // At the moment of the write: its answer may come late, or never.
+  const keyValue = MemoryKeyValue.make({
+    observe: (entry) => {
+      const stored = readCheckpoint(entry)
+      if (Option.isNone(stored)) return
+      const { checkpoint, shard } = stored.value
+      const position = Option.getOrElse(checkpoint.position, () => 0n)
+      trace.add(`checkpoint ${shard} ${position} epoch ${checkpoint.epoch} ${checkpoint.owner}`)
+      site.watch.checkpointSaved(shard, checkpoint)
+    }
+  })
+  const site: Site = {
     time,
     trace,
     random,
@@ -128,7 +140,7 @@ export const makeSite = (options: SiteOptions): Site => {
     network,
     path: MemoryChunkPath.make(network),
     streams: MemoryStreams.make(),
-    keyValue: MemoryKeyValue.make(),
+    keyValue,
     disk,
     seams: options.seams,
     watch: options.watch,
@@ -136,4 +148,5 @@ export const makeSite = (options: SiteOptions): Site => {
     report,
     makeProcess
   }
+  return site
 }

@@ -90,28 +90,12 @@ export const partitionsOf = (site: Site, node: string, disk: MemoryDisk) =>
     Effect.map(PartitionStore, (store) => site.seams.partitions(store, node))
   ).pipe(Layer.provide(memoryPartitionStore(disk)))
 
-const watchCheckpoints = (
-  site: Site,
-  store: CheckpointStore["Service"]
-): CheckpointStore["Service"] => ({
-  ...store,
-  save: (options) =>
-    Effect.suspend(() => {
-      const { checkpoint, shard } = options
-      return Effect.tap(store.save(options), () =>
-        Effect.sync(() => site.watch.checkpointSaved(shard, checkpoint))
-      )
-    })
-})
-
 /** The broker's stores as a worker sees them. */
 export const brokerOf = (site: Site, node: string) =>
   Layer.mergeAll(
     Layer.effect(
       CheckpointStore,
-      Effect.map(CheckpointStore, (store) =>
-        site.seams.checkpoints(watchCheckpoints(site, store), node)
-      )
+      Effect.map(CheckpointStore, (store) => site.seams.checkpoints(store, node))
     ),
     Layer.effect(
       Lease,
