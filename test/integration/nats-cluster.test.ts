@@ -69,6 +69,12 @@ const publishAll = async (onEach: (index: number) => void): Promise<void> => {
   await Promise.all(pending)
 }
 
+/** What every process has said so far: the story behind a failure. */
+const stories = (): string =>
+  [...running]
+    .map(([name, { process }]) => `${name}:\n${process.stderr().slice(-1_500)}`)
+    .join("\n")
+
 const json = async (args: ReadonlyArray<string>): Promise<unknown> => {
   const { status, stderr, stdout } = await holdfast([...args, ...common(), "--json"])
   if (status !== 0) throw new Error(`${args.join(" ")}: ${stderr}`)
@@ -191,7 +197,9 @@ it("archives a stream through the death of one process of each kind, exactly onc
       return shards.some(({ checkpoint }) => checkpoint === String(messages)) ? true : undefined
     },
     120_000
-  )
+  ).catch(async (cause: unknown) => {
+    throw new Error(`${JSON.stringify(await json(["status"]))}\n${stories()}`, { cause })
+  })
 
   const read = await holdfast(["read", "EVENTS", ...common()], { limitMs: 120_000 })
   expect(read.stderr).toBe("")
