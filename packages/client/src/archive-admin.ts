@@ -10,7 +10,7 @@ import {
   type SegmentEntry,
   type TagRange
 } from "@holdfast/catalogue"
-import { Clock, Effect, Result, Schema, Stream } from "effect"
+import { Clock, Effect, Result, Schedule, Schema, Stream } from "effect"
 import type { CatalogueClient } from "./catalogue-client.ts"
 import {
   ArchiveNotFound,
@@ -54,6 +54,13 @@ export type AdminError = CatalogueError | CatalogueRefused | ArchiveNotFound | I
 
 const decodeSettings = Schema.decodeUnknownResult(Schema.toType(ArchiveSettings))
 const decodeOrigin = Schema.decodeUnknownResult(Schema.toType(ArchiveOrigin))
+
+/** How long a replica may take to hear of what a majority holds. */
+const unheard = {
+  while: (error: CallFailed | ArchiveNotFound) => error._tag === "ArchiveNotFound",
+  schedule: Schedule.spaced("100 millis"),
+  times: 30
+}
 
 const notFound = (archive: string) =>
   new ArchiveNotFound({ archive, message: `There is no archive "${archive}".` })
@@ -171,7 +178,8 @@ export const makeArchiveAdmin = (parts: {
       origin: { ...origin.success, fileId },
       settings: settings.success
     })
-    return yield* show(name)
+    // A majority holds it, but the replica that answers may hear of it a moment later.
+    return yield* Effect.retry(show(name), unheard)
   })
 
   /** All archives by name; removed ones only where they are asked for. */
