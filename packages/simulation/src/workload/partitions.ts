@@ -12,7 +12,7 @@
 import { type FoundRecord, PeerClient } from "@holdfast/client"
 import { keyFromBigInt, ownersOf, PartitionKey } from "@holdfast/keyspace"
 import { makeRequestId } from "@holdfast/wire"
-import { Clock, Effect, Option, Result, Schema, Stream } from "effect"
+import { Clock, Effect, Option, Result, Schedule, Schema, Stream } from "effect"
 import { distributionOf, durableReplicas } from "../oracle/replicas.ts"
 import type { RandomSource } from "../random-source.ts"
 import { anyTag, ledgerName, sizeTag } from "./ledger.ts"
@@ -127,7 +127,13 @@ const audit = Effect.fnUntraced(function* (book: Book) {
   judgeStates(book)
   const peers = yield* PeerClient
   const range = { application: ledgerName, from: anyTag, upTo: anyTag, withState: true }
-  const found = yield* Effect.result(Stream.runCollect(peers.walk(range)))
+  // A peer that came back may answer for its ranges only a while later.
+  const found = yield* Effect.result(
+    Effect.retry(Stream.runCollect(peers.walk(range)), {
+      schedule: Schedule.spaced("1 second"),
+      times: 60
+    })
+  )
   if (Result.isFailure(found)) {
     return cluster.site.report("search-wrong", `it fails: ${found.failure.message}`)
   }
