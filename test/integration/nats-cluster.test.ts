@@ -196,7 +196,7 @@ it("archives a stream through the death of one process of each kind, exactly onc
       const shards = status.workers.flatMap((worker) => worker.shards)
       return shards.some(({ checkpoint }) => checkpoint === String(messages)) ? true : undefined
     },
-    120_000
+    240_000
   ).catch(async (cause: unknown) => {
     throw new Error(`${JSON.stringify(await json(["status"]))}\n${stories()}`, { cause })
   })
@@ -245,7 +245,7 @@ it("archives a stream through the death of one process of each kind, exactly onc
   expect(verified.metadata.chunks.missing).toBe(0)
   const report = (await json(["verify", "EVENTS", "--repair"])) as { readonly sound: boolean }
   expect(report.sound).toBe(true)
-}, 400_000)
+}, 700_000)
 
 it("stops cleanly on SIGTERM, each kind", async () => {
   for (const name of ["w1", "p2", "host-2", "metadata"]) {
