@@ -74,22 +74,28 @@ const mend = Effect.fnUntraced(function* (context: AntiEntropyContext, address: 
   })
   const merged = mergeAll(answers.filter((replica) => replica !== null))
   if (Result.isFailure(merged)) return yield* merged.failure
-  yield* engine.repair(address, () =>
-    Result.succeed({
-      replica: withOwners(merged.success, address, context.ownership),
-      value: undefined,
-      isSaved: true
-    })
+  yield* engine.repair(address, (local) =>
+    // Whole by now: what this peer has made of it since must not be taken back.
+    local !== null
+      ? Result.succeed({ replica: local, value: undefined })
+      : Result.succeed({
+          replica: withOwners(merged.success, address, context.ownership),
+          value: undefined,
+          isSaved: true
+        })
   )
 })
 
 /** Tries to mend everything that is damaged; what cannot be mended now is tried again later. */
 export const mendDamaged = (context: AntiEntropyContext) =>
-  Effect.forEach(
-    [...context.inventory.damaged.values()],
-    (address) =>
-      Effect.catch(mend(context, address), (error) =>
-        context.warn("a damaged partition cannot be mended yet", { ...address, why: error })
-      ),
-    { concurrency: 8, discard: true }
+  Effect.suspend(() =>
+    Effect.forEach(
+      // Those that are damaged now, each time that this runs.
+      [...context.inventory.damaged.values()],
+      (address) =>
+        Effect.catch(mend(context, address), (error) =>
+          context.warn("a damaged partition cannot be mended yet", { ...address, why: error })
+        ),
+      { concurrency: 8, discard: true }
+    )
   )

@@ -2,7 +2,27 @@ import * as memory from "@holdfast/adapter-memory"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { hostApplication } from "./index.ts"
-import { codeOf, counter, eventually, keyOf, makeCluster, makeWorld } from "./testing/cluster.ts"
+import {
+  codeOf,
+  counter,
+  eventually,
+  keyOf,
+  makeCluster,
+  makeWorld,
+  shortTimes
+} from "./testing/cluster.ts"
+
+const gossipMillis = shortTimes.gossipMillis ?? 0
+
+/** How often a partition is fetched during some rounds of gossip. */
+const fetchesOfRounds = Effect.fnUntraced(function* (network: memory.MemoryNetwork) {
+  const last = Math.max(...(yield* network.events).map(({ message }) => message))
+  yield* Effect.sleep(5 * gossipMillis)
+  return (yield* network.events).filter(
+    ({ kind, message, subject }) =>
+      kind === "request" && message > last && subject.endsWith(".fetch")
+  ).length
+})
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
@@ -102,6 +122,12 @@ describe("damage", () => {
           Effect.gen(function* () {
             assert.strictEqual((yield* cluster.show(keyOf(1), "a")).projected, 2)
             assert.strictEqual((yield* cluster.status("a")).quarantined, 0)
+          })
+        )
+        // What is mended is left alone, or each round would take back what was written since.
+        yield* eventually(
+          Effect.gen(function* () {
+            assert.strictEqual(yield* fetchesOfRounds(world.network), 0)
           })
         )
       })
