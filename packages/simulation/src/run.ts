@@ -33,6 +33,8 @@ export interface RunOptions {
   readonly plan?: FaultPlan
   readonly seams?: Seams
   readonly traceLinesMax?: number
+  /** Called with the cluster as it is at the end, to look into what a violation left. */
+  readonly inspect?: (cluster: SimulatedCluster) => void
 }
 
 /** What a run came to. */
@@ -236,6 +238,7 @@ export const run = (options: RunOptions): RunResult => {
   if (exit === undefined && site.violations.length === 0) {
     site.report("deadlock", "nothing is left to run or to wait for")
   }
+  options.inspect?.(course.cluster)
   return {
     seed: options.seed,
     plan: course.plan,

@@ -65,12 +65,26 @@ export interface SiteOptions {
 const networkLine = ({ from, kind, message, subject, to }: NetworkEvent): string =>
   kind === "fault" ? `network ${subject}` : `${kind} ${from}>${to} ${subject} #${message}`
 
+/** What is logged, in one line. */
+const inWords = (part: unknown): string => {
+  if (typeof part === "string") return part
+  if (part instanceof Error) return `${part.name}: ${part.message}`
+  return JSON.stringify(part, (_, value: unknown) =>
+    typeof value === "bigint"
+      ? String(value)
+      : value instanceof Error
+        ? `${value.name}: ${value.message}`
+        : value
+  )
+}
+
 const isWorthLogging = new Set(["Warn", "Error", "Fatal"])
 
 const makeLogger = (node: string, trace: Trace, report: Report) =>
   Logger.make<unknown, void>(({ cause, logLevel, message }) => {
     if (!isWorthLogging.has(logLevel)) return
-    const words = Array.isArray(message) ? message.map(String).join(" ") : String(message)
+    const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
+    const words = parts.map(inWords).join(" ")
     const why = cause.reasons.length === 0 ? "" : ` ${Cause.pretty(cause).split("\n")[0]}`
     trace.add(`log ${node} ${logLevel}: ${words}${why}`)
     if (logLevel === "Fatal") report("service-invariants", `${node}: ${words}`)
