@@ -37,7 +37,7 @@ const network = (site: Site, fault: NetworkFault): void => Effect.runSync(site.n
 const disk = (site: Site, name: string, fault: DiskFault): void =>
   Effect.runSync(site.disk(name).apply(fault))
 
-/** Kills a peer and damages a partition that every other owner holds as it was written. */
+/** Kills a peer and damages a partition that every owner holds in the same state. */
 const damageStore = (
   cluster: SimulatedCluster,
   fault: Extract<Fault, { _tag: "DamagedStore" }>
@@ -46,8 +46,11 @@ const damageStore = (
   cluster.servers.get(fault.node)?.kill()
   const owners = Math.min(FACTOR_DEFAULT, cluster.peers.length)
   const held = cluster.peers.flatMap(({ name }) => partitionsOn(cluster, name))
+  // A write that one more holds would be lost to its majority: that is no fault to be survived.
   const whole = partitionsOn(cluster, fault.node).filter(
-    ({ cell }) => held.filter((other) => other.cell === cell).length === owners
+    ({ cell, state }) =>
+      held.filter((other) => other.cell === cell && Buffer.compare(other.state, state) === 0)
+        .length === owners
   )
   const partition = whole[fault.pick % Math.max(1, whole.length)]
   if (partition === undefined) return
