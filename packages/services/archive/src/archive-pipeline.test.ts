@@ -47,7 +47,7 @@ interface Opened {
 const until = (condition: () => boolean): Effect.Effect<void> =>
   Effect.suspend(() =>
     condition() ? Effect.void : Effect.andThen(Effect.sleep("5 millis"), until(condition))
-  ).pipe(Effect.timeout("10 seconds"), Effect.orDie)
+  ).pipe(Effect.timeout("40 seconds"), Effect.orDie)
 
 interface World {
   readonly cluster: FakeCluster

@@ -109,7 +109,7 @@ const eventually = <A, E, R>(act: Effect.Effect<A, E, R>) =>
   act.pipe(
     Effect.catch((error) => Effect.andThen(Effect.sleep("10 millis"), Effect.fail(error))),
     Effect.eventually,
-    Effect.timeout("10 seconds")
+    Effect.timeout("40 seconds")
   )
 
 const store = (cluster: WholeCluster) =>

@@ -61,11 +61,11 @@ export const quickSettings: Partial<ChunkServerSettings> = {
   transferDeadline: Duration.seconds(2)
 }
 
-/** Waits, for 10 seconds at most, until a condition holds. */
+/** Waits, for 40 seconds at most, until a condition holds. */
 export const eventually = (condition: () => boolean): Effect.Effect<void> =>
   Effect.suspend(() =>
     condition() ? Effect.void : Effect.andThen(Effect.sleep("2 millis"), eventually(condition))
-  ).pipe(Effect.timeout("10 seconds"), Effect.orDie)
+  ).pipe(Effect.timeout("40 seconds"), Effect.orDie)
 
 /** One chunk server's machine. */
 export interface Machine {

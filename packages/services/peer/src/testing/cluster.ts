@@ -260,19 +260,20 @@ const makeAsking = (messaging: Messaging["Service"]) => {
   return { add, read, search, status, show, list, tell, hello }
 }
 
+/** Long enough for what a lossy network heals only after many rounds. */
+const PATIENCE_MILLIS = 40_000
+
 /** Tries again until it succeeds; fails as the last try when that takes too long. */
-export const eventually = <A, E, R>(check: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
-  const attempt = (left: number): Effect.Effect<A, E, R> =>
-    Effect.catchCause(check, (cause) =>
-      left === 0
+export const eventually = <A, E, R>(check: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => {
+    const until = performance.now() + PATIENCE_MILLIS
+    const attempt: Effect.Effect<A, E, R> = Effect.catchCause(check, (cause) =>
+      performance.now() > until
         ? Effect.failCause(cause)
-        : Effect.andThen(
-            Effect.sleep(20),
-            Effect.suspend(() => attempt(left - 1))
-          )
+        : Effect.andThen(Effect.sleep(20), attempt)
     )
-  return attempt(250)
-}
+    return attempt
+  })
 
 /** The code of the refusal that an effect fails with. */
 export const codeOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<unknown, A, R> =>
