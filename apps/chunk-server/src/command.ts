@@ -14,7 +14,6 @@ import {
 import { HostId } from "@holdfast/wire"
 import { Config, Effect, Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { formatMissingDevices, runChunkServer } from "./chunk-server-process.ts"
 
 const flags = {
   cluster: clusterFlag,
@@ -63,6 +62,10 @@ export const chunkServerCommand = Command.make("chunk-server", flags, (options) 
     const { cluster, devices, id } = options
     const key = yield* readClusterKey(options.keyFile)
     if (options.check) return
+    // The other commands need not wait for the service to load.
+    const { formatMissingDevices, runChunkServer } = yield* Effect.promise(
+      () => import("./chunk-server-process.ts")
+    )
     if (options.format) yield* formatMissingDevices({ cluster, directories: devices })
     const running = Layer.effectDiscard(
       runChunkServer({

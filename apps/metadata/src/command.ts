@@ -14,7 +14,6 @@ import {
 } from "@holdfast/process"
 import { Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
-import { metadataProcess } from "./metadata-process.ts"
 
 const time = (name: string, description: string, value: number) =>
   Flag.Int(name).pipe(Flag.withDescription(`${description} (${value})`), Flag.withDefault(value))
@@ -46,6 +45,8 @@ export const metadataCommand = Command.make("metadata", flags, (options) =>
     }
     const key = yield* readClusterKey(options.keyFile)
     if (options.check) return
+    // The other commands need not wait for the service to load.
+    const { metadataProcess } = yield* Effect.promise(() => import("./metadata-process.ts"))
     const freeBytesMin = options.freeMiB * 1024 * 1024
     const running = metadataProcess({
       cluster,

@@ -12,7 +12,6 @@ import {
 import { PeerId } from "@holdfast/wire"
 import { Config, Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
-import { peerProcess } from "./peer-process.ts"
 
 const flags = {
   cluster: clusterFlag,
@@ -49,6 +48,8 @@ export const peerCommand = Command.make("peer", flags, (options) =>
       return yield* failure(`--peers must name all peers, ${options.id} as well`)
     }
     if (options.check) return
+    // The other commands need not wait for the service to load.
+    const { peerProcess } = yield* Effect.promise(() => import("./peer-process.ts"))
     const running = peerProcess({
       cluster: options.cluster,
       peer: options.id,

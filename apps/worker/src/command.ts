@@ -12,8 +12,6 @@ import {
 import { WorkerId } from "@holdfast/wire"
 import { Config, Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
-import { jetStreamPorts } from "./jet-stream-ports.ts"
-import { workerProcess } from "./worker-process.ts"
 
 const flags = {
   cluster: clusterFlag,
@@ -46,6 +44,9 @@ const flags = {
 export const workerCommand = Command.make("worker", flags, (options) =>
   Effect.gen(function* () {
     const { cluster, id } = options
+    // The other commands need not wait for the service to load.
+    const { jetStreamPorts } = yield* Effect.promise(() => import("./jet-stream-ports.ts"))
+    const { workerProcess } = yield* Effect.promise(() => import("./worker-process.ts"))
     const { checkpointIntervalMs, discoveryIntervalMs, leaseTermMs } = options
     // A renewal every fifth and a margin of a fifth leave room for three renewals that are lost.
     const fifth = Math.max(1, Math.floor(leaseTermMs / 5))

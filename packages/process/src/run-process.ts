@@ -4,7 +4,7 @@
  *
  *     0 done    1 could not do it    130 / 143 stopped by a signal
  */
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Effect, Exit, Fiber, Layer, Logger, References } from "effect"
 import { CliError } from "effect/cli"
 import { sentenceOfCause } from "./command-failure.ts"

@@ -9,7 +9,6 @@ import { ClusterId } from "@holdfast/wire"
 import { Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import { demonstrate, type DemonstrationReport, faultOf } from "../demo/demonstration.ts"
-import { startEmbedded } from "../embedded/cluster.ts"
 import { sayLine } from "../output/progress.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { formatBytes, renderPairs } from "../output/table.ts"
@@ -44,6 +43,8 @@ export const demoCommand = Command.make("demo", { json: jsonFlag }, ({ json }) =
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       yield* sayLine("starting a cluster: metadata, 4 chunk servers, 3 peers, 2 workers")
+      // The other commands need not wait for the services to load.
+      const { startEmbedded } = yield* Effect.promise(() => import("../embedded/cluster.ts"))
       const cluster = yield* startEmbedded({
         cluster: name,
         directory,

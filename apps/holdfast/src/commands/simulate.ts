@@ -1,6 +1,5 @@
 /** `holdfast simulate`: whole clusters under faults, from seeds; a violation is a status of 1. */
 import { failure } from "@holdfast/process"
-import { describeFound, simulate, UnknownProfile } from "@holdfast/simulation"
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { openProgress } from "../output/progress.ts"
@@ -25,34 +24,40 @@ const flags = {
   )
 }
 
-const readOnly = (text: string): ReadonlyArray<number> =>
-  text === "none" ? [] : text.split(",").map(Number)
-
-/** One run; the loop is left between two of them, so that it can be interrupted. */
-const runOne = (options: Parameters<typeof simulate>[0]) =>
-  Effect.andThen(
-    Effect.sleep(0),
-    Effect.try({
-      try: () => simulate(options),
-      catch: (error) => {
-        if (error instanceof UnknownProfile) return error
-        throw error
-      }
-    })
-  ).pipe(Effect.catch((error) => failure(error.message)))
+const numbersOf = (text: string) =>
+  text === "none"
+    ? Effect.succeed([])
+    : Effect.forEach(text.split(","), (number) =>
+        /^\d{1,9}$/.test(number)
+          ? Effect.succeed(Number(number))
+          : failure(`--only has "${number}"; right would be numbers of faults, as 0,2, or none`)
+      )
 
 /** `holdfast simulate`. */
 export const simulateCommand = Command.make("simulate", flags, ({ only, profile, runs, seed }) =>
   Effect.gen(function* () {
-    const chosen = Option.match(only, {
-      onNone: () => ({}),
-      onSome: (text) => ({ only: readOnly(text) })
-    })
+    // The other commands need not wait for a simulator to load.
+    const { describeFound, simulate, UnknownProfile } = yield* Effect.promise(
+      () => import("@holdfast/simulation")
+    )
+    const chosen = Option.isSome(only) ? { only: yield* numbersOf(only.value) } : {}
+    /** One run; the loop is left between two of them, so that it can be interrupted. */
+    const runOne = (runSeed: number) =>
+      Effect.try({
+        try: () => simulate({ seed: runSeed, runs: 1, profile, ...chosen }),
+        catch: (error) => {
+          if (error instanceof UnknownProfile) return error
+          throw error
+        }
+      }).pipe(
+        Effect.delay(0),
+        Effect.catch((error) => failure(error.message))
+      )
     const report = yield* openProgress({ label: "simulating", unit: "runs", total: runs })
     const started = performance.now()
     let [virtualMillis, events] = [0, 0]
     for (let run = 0; run < runs; run += 1) {
-      const result = yield* runOne({ seed: seed + run, runs: 1, profile, ...chosen })
+      const result = yield* runOne(seed + run)
       virtualMillis += result.virtualMillis
       events += result.events
       yield* report(run + 1)

@@ -10,7 +10,6 @@ import { resolve } from "node:path"
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { embeddedDataFlag } from "../connection/connect.ts"
-import { startEmbedded } from "../embedded/cluster.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { renderPairs } from "../output/table.ts"
 
@@ -56,6 +55,8 @@ export const upCommand = Command.make("up", flags, (options) =>
   Effect.scoped(
     Effect.gen(function* () {
       const directory = resolve(options.data)
+      // The other commands need not wait for the services to load.
+      const { startEmbedded } = yield* Effect.promise(() => import("../embedded/cluster.ts"))
       const { url } = yield* startEmbedded({
         cluster: options.cluster,
         directory,
