@@ -30,7 +30,8 @@ describe("packages", () => {
         filesMatching(new RegExp(`^${one.folder}/(src|bin)/.*\\.[jt]s$`))
           .filter(({ path }) => !/\.(test|bench)\.ts$|\/testing\//.test(path))
           .flatMap((file) => [
-            ...file.text.matchAll(/^(?:import|} from|.* from) "([^"./][^"]*)"$/gm)
+            ...file.text.matchAll(/^(?:import|} from|.* from) "([^"./][^"]*)"$/gm),
+            ...file.text.matchAll(/\bimport\("([^"./][^"]*)"\)/g)
           ])
           .map((match) => match[1] ?? "")
           .filter((name) => name !== "" && !nodeModule.test(name))
