@@ -4,10 +4,13 @@
  * | the device is known | this host, this epoch | this host, newer epoch | another host |
  * |---|---|---|---|
  * | and heard lately | taken | reports anew | refused, alarm |
- * | dead, or not heard since the start | reports anew | reports anew | newer epoch: reports anew |
+ * | not heard since the start, and expected | reports anew | reports anew | refused, alarm |
+ * | dead, or expected no more | reports anew | reports anew | newer epoch: reports anew |
  *
  * A device's epoch rises with each opening of it, so of two copies of one directory at most one is
- * served: the other is refused while the first is live, and needs a newer epoch afterwards.
+ * served: the other is refused while the first is live, and needs a newer epoch afterwards. Which
+ * host served a device is durable, so that a restart of this service lets no copy win the race: for
+ * `deadAfterMs` after it the host that served last is expected.
  */
 import { forgetCommands, newDevice, putDevice } from "./devices.ts"
 import type { Draft } from "./draft.ts"
@@ -57,9 +60,12 @@ const refuseClaim = (
   const { deviceId, epoch } = claim
   if (known.desired === "removed") return `device ${deviceId} was taken out by an operator`
   const live = known.liveness === "online" || known.liveness === "stale"
+  const silence = draft.now - known.lastHeard
+  const expected = known.liveness === "absent" && silence < draft.settings.deadAfterMs
   const elsewhere = known.hostId !== null && known.hostId !== hostId
-  if (elsewhere && live) {
-    const where = `device ${deviceId} is live on host ${known.hostId}`
+  if (elsewhere && (live || expected)) {
+    const how = live ? "is live on" : "is expected back on"
+    const where = `device ${deviceId} ${how} host ${known.hostId}`
     const message = `${where}; host ${hostId} claims it too`
     draft.alarms.push({ kind: "device-claimed-twice", subject: deviceId, message })
     return message

@@ -130,6 +130,27 @@ describe("hosts and devices", () => {
     expect(succeed(cluster.sign("h1")).refused).toHaveLength(1)
   })
 
+  it("metadata-W29, metadata-W26: which host served a device outlives a restart", () => {
+    const cluster = setUp({ deadAfterMs: 20_000 })
+    const chunk = cluster.write(["a"], { goal: 1 })
+    cluster.restartService()
+    const twin = cluster.addServer("h9", "a")
+    twin.disks[0]!.epoch = 50
+    const early = succeed(cluster.sign("h9"))
+    expect(early.refused[0]!.reason).toBe(
+      "device a is expected back on host h1; host h9 claims it too"
+    )
+    cluster.servers.delete("h9")
+    cluster.rounds(3)
+    expect(holders(cluster, chunk)).toBe("a")
+    // The machine is gone for good and the disk moves: taken once the first host had its time.
+    cluster.server("h1").alive = false
+    cluster.restartService()
+    cluster.servers.set("h9", twin)
+    cluster.now += 20_000
+    expect(succeed(cluster.sign("h9")).reportsWanted).toHaveLength(1)
+  })
+
   it("metadata-W6: what an older process or epoch says is refused", () => {
     const cluster = setUp()
     cluster.restartServer("h1")

@@ -72,6 +72,13 @@ export const putDevice = (draft: Draft, device: Device): void => {
   if (draft.slots.flags[device.slot] !== flags) draft.slots.mark(device.slot, flags)
 }
 
+/** Makes durable who serves the device, under which epoch, and what is wanted of it. */
+export const logDevice = (draft: Draft, device: Device): Device => {
+  const { deviceId, epoch, desired, hostId } = device
+  draft.journal.push({ _tag: "DeviceKnown", deviceId, epoch, desired, hostId })
+  return { ...device, loggedEpoch: epoch, loggedHost: hostId }
+}
+
 /** A device that was never heard of, without any copy. */
 export const newDevice = (draft: Draft, deviceId: DeviceId): Device => {
   const index = draft.deviceNames.length
@@ -82,6 +89,7 @@ export const newDevice = (draft: Draft, deviceId: DeviceId): Device => {
     hostId: null,
     epoch: 0,
     loggedEpoch: -1,
+    loggedHost: null,
     desired: "normal",
     liveness: "absent",
     slot: -1,

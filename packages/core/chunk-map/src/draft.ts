@@ -201,13 +201,15 @@ export const allotFileId = (draft: Draft): number => {
   return scalars.nextFileId++
 }
 
-/** Lifts the marks above everything that was seen, so that nothing seen is ever given out. */
+/**
+ * Lifts the marks a whole block above everything that was seen: a lost journal may have given out
+ * more than what devices have shown by now, in leases and on devices that are away.
+ */
 export const liftMarks = (draft: Draft): void => {
   const { scalars } = draft
-  const before = [scalars.fileIdLimit, scalars.versionLimit]
-  scalars.nextFileId = Math.max(scalars.nextFileId, scalars.seenFileId + 1)
-  scalars.nextVersion = Math.max(scalars.nextVersion, scalars.seenVersion + 1)
+  scalars.nextFileId = Math.max(scalars.nextFileId, scalars.seenFileId + 1) + BLOCK
+  scalars.nextVersion = Math.max(scalars.nextVersion, scalars.seenVersion + 1) + BLOCK
   scalars.fileIdLimit = Math.max(scalars.fileIdLimit, scalars.nextFileId)
   scalars.versionLimit = Math.max(scalars.versionLimit, scalars.nextVersion)
-  if (before[0] !== scalars.fileIdLimit || before[1] !== scalars.versionLimit) logMarks(draft)
+  logMarks(draft)
 }

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib"
 import fc from "fast-check"
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import { DeviceId } from "./identity.ts"
+import { DeviceId, HostId } from "./identity.ts"
 import { decodeJournal, encodeJournal } from "./journal-codec.ts"
 import type { JournalEntry } from "./journal-entry.ts"
 
@@ -18,14 +18,24 @@ const everyEntry: ReadonlyArray<JournalEntry> = [
   { _tag: "Committed", ...copies[0]!, goal: 1, length: 0, checksum: 0 },
   { _tag: "Freed", ...copies[0]! },
   { _tag: "Settled", ...copies[0]! },
-  { _tag: "DeviceKnown", deviceId, epoch: 12, desired: "normal" },
-  { _tag: "DeviceKnown", deviceId, epoch: 13, desired: "frozen" },
-  { _tag: "DeviceKnown", deviceId, epoch: 14, desired: "draining" },
-  { _tag: "DeviceKnown", deviceId, epoch: 15, desired: "removed" },
+  { _tag: "DeviceKnown", deviceId, epoch: 12, desired: "normal", hostId: null },
+  { _tag: "DeviceKnown", deviceId, epoch: 13, desired: "frozen", hostId: null },
+  { _tag: "DeviceKnown", deviceId, epoch: 14, desired: "draining", hostId: null },
+  { _tag: "DeviceKnown", deviceId, epoch: 15, desired: "removed", hostId: null },
   { _tag: "Quarantined", deviceId, ageMs: 1_234, copies: [...copies] },
   { _tag: "Released", deviceId, copies: [...copies] },
   { _tag: "FileMark", fileId: 3, next: 2 ** 32 }
 ]
+
+/** What later versions of format 1 added. */
+const laterEntries: ReadonlyArray<JournalEntry> = [
+  { _tag: "DeviceKnown", deviceId, epoch: 16, desired: "normal", hostId: HostId.make("host-1") }
+]
+
+const golden = (name: string): Uint8Array => {
+  const hex = readFileSync(new URL(name, import.meta.url), "utf8")
+  return Uint8Array.from(Buffer.from(hex.replaceAll(/\s/g, ""), "hex"))
+}
 
 const decodeAll = (records: Iterable<Uint8Array>): ReadonlyArray<JournalEntry> => {
   const entries: Array<JournalEntry> = []
@@ -44,15 +54,20 @@ const damageOf = (record: Uint8Array): string => {
 
 describe("journal codec", () => {
   it("reads what it wrote", () => {
-    expect(decodeAll(encodeJournal(everyEntry, crc32))).toEqual(everyEntry)
+    const all = [...everyEntry, ...laterEntries]
+    expect(decodeAll(encodeJournal(all, crc32))).toEqual(all)
     expect([...encodeJournal([], crc32)]).toEqual([])
   })
 
   it("golden: format 1 stays readable", () => {
-    const hex = readFileSync(new URL("journal-format-1.golden.txt", import.meta.url), "utf8")
-    const record = Uint8Array.from(Buffer.from(hex.replaceAll(/\s/g, ""), "hex"))
-    expect(decodeAll([record])).toEqual(everyEntry)
-    expect([...encodeJournal(everyEntry, crc32)]).toEqual([record])
+    const records: ReadonlyArray<readonly [string, ReadonlyArray<JournalEntry>]> = [
+      ["journal-format-1.golden.txt", everyEntry],
+      ["journal-format-1-later.golden.txt", laterEntries]
+    ]
+    for (const [name, entries] of records) {
+      expect(decodeAll([golden(name)])).toEqual(entries)
+      expect([...encodeJournal(entries, crc32)]).toEqual([golden(name)])
+    }
   })
 
   it("splits into records of about 64 KiB and keeps the order", () => {

@@ -6,12 +6,13 @@
  *   entry    tag u8 | fields          ids and versions f64, other numbers u32, all big-endian
  *   text     length u8 | ASCII
  * ```
+ * A device that is known is written as one of two entries, with its host or without.
  * A record holds as many entries as were appended together, up to about 64 KiB. The CRC is computed
  * by a function that is passed in. Damage is an error, never a skipped entry.
  */
 import * as Result from "effect/Result"
 import { ByteReader, ByteWriter } from "./bytes.ts"
-import { DeviceId, type ChunkVersion } from "./identity.ts"
+import { DeviceId, HostId, type ChunkVersion } from "./identity.ts"
 import type { JournalEntry } from "./journal-entry.ts"
 import type { DesiredMode } from "./model.ts"
 
@@ -36,6 +37,7 @@ const tags = {
   Released: 7,
   FileMark: 8
 } as const
+const DEVICE_AT_HOST = 9
 const modes: ReadonlyArray<DesiredMode> = ["normal", "frozen", "draining", "removed"]
 
 const writeVersion = (writer: ByteWriter, copy: ChunkVersion): void => {
@@ -62,8 +64,11 @@ const readCopies = (reader: ByteReader): Array<ChunkVersion> => {
   return copies
 }
 
+const tagOf = (entry: JournalEntry): number =>
+  entry._tag === "DeviceKnown" && entry.hostId !== null ? DEVICE_AT_HOST : tags[entry._tag]
+
 const writeEntry = (writer: ByteWriter, entry: JournalEntry): void => {
-  writer.uint8(tags[entry._tag])
+  writer.uint8(tagOf(entry))
   switch (entry._tag) {
     case "Marks":
       writer.float64(entry.fileIdLimit)
@@ -83,6 +88,7 @@ const writeEntry = (writer: ByteWriter, entry: JournalEntry): void => {
       writer.text(entry.deviceId)
       writer.float64(entry.epoch)
       writer.uint8(modes.indexOf(entry.desired))
+      if (entry.hostId !== null) writer.text(entry.hostId)
       return
     case "Quarantined":
       writer.text(entry.deviceId)
@@ -104,12 +110,18 @@ const readDevice = (reader: ByteReader): DeviceId | undefined => {
   return DeviceId.makeOption(text)._tag === "Some" ? DeviceId.make(text) : undefined
 }
 
-const readDeviceKnown = (reader: ByteReader): JournalEntry | undefined => {
+const readHost = (reader: ByteReader): HostId | undefined => {
+  const text = reader.text()
+  return HostId.makeOption(text)._tag === "Some" ? HostId.make(text) : undefined
+}
+
+const readDeviceKnown = (reader: ByteReader, tag: number): JournalEntry | undefined => {
   const deviceId = readDevice(reader)
   const epoch = reader.float64()
   const desired = modes[reader.uint8()]
-  if (deviceId === undefined || desired === undefined) return undefined
-  return { _tag: "DeviceKnown", deviceId, epoch, desired }
+  const hostId = tag === DEVICE_AT_HOST ? readHost(reader) : null
+  if (deviceId === undefined || desired === undefined || hostId === undefined) return undefined
+  return { _tag: "DeviceKnown", deviceId, epoch, desired, hostId }
 }
 
 const readEntry = (reader: ByteReader): JournalEntry | undefined => {
@@ -124,7 +136,7 @@ const readEntry = (reader: ByteReader): JournalEntry | undefined => {
   }
   if (tag === tags.Freed) return { _tag: "Freed", ...readVersion(reader) }
   if (tag === tags.Settled) return { _tag: "Settled", ...readVersion(reader) }
-  if (tag === tags.DeviceKnown) return readDeviceKnown(reader)
+  if (tag === tags.DeviceKnown || tag === DEVICE_AT_HOST) return readDeviceKnown(reader, tag)
   if (tag === tags.Quarantined || tag === tags.Released) {
     const deviceId = readDevice(reader)
     if (deviceId === undefined) return undefined

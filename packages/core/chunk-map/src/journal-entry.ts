@@ -1,6 +1,6 @@
 /** The facts that must be durable before the answers that rest on them leave. */
 import type { ChunkRecord } from "./packed-tree.ts"
-import type { ChunkVersion, DeviceId } from "./identity.ts"
+import type { ChunkVersion, DeviceId, HostId } from "./identity.ts"
 import type { DesiredMode } from "./model.ts"
 
 /** One durable fact; replayed in order by `recover`. */
@@ -13,12 +13,13 @@ export type JournalEntry =
   | ({ readonly _tag: "Freed" } & ChunkVersion)
   /** Every copy of a freed chunk is known to be gone. */
   | ({ readonly _tag: "Settled" } & ChunkVersion)
-  /** A device is known, under this epoch, and meant to be in this mode. */
+  /** A device is known, under this epoch, and meant to be in this mode; null: no host is known. */
   | {
       readonly _tag: "DeviceKnown"
       readonly deviceId: DeviceId
       readonly epoch: number
       readonly desired: DesiredMode
+      readonly hostId: HostId | null
     }
   /** Copies that nobody knows were found on a device. */
   | {

@@ -45,6 +45,8 @@ export interface Device {
   readonly epoch: number
   /** The epoch that the journal knows, or -1. */
   readonly loggedEpoch: number
+  /** The host that the journal knows. */
+  readonly loggedHost: HostId | null
   readonly desired: DesiredMode
   readonly liveness: Liveness
   readonly slot: number

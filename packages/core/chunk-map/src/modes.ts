@@ -8,7 +8,7 @@
  * 3. A removed device's copies are out of the map at once, and it is refused when it comes back.
  */
 import * as Result from "effect/Result"
-import { deviceAt, putDevice } from "./devices.ts"
+import { deviceAt, logDevice, putDevice } from "./devices.ts"
 import type { Draft } from "./draft.ts"
 import { eachCount } from "./counts.ts"
 import { takeOut } from "./liveness.ts"
@@ -44,11 +44,9 @@ export const setMode = (
 }
 
 const change = (draft: Draft, device: Device, desired: DesiredMode): void => {
-  const { deviceId, epoch } = device
-  draft.journal.push({ _tag: "DeviceKnown", deviceId, epoch, desired })
-  if (desired === "removed" && device.liveness !== "dead") {
-    takeOut(draft, { ...device, desired, loggedEpoch: epoch }, -1)
-  } else putDevice(draft, { ...device, desired, loggedEpoch: epoch })
+  const known = logDevice(draft, { ...device, desired })
+  if (desired === "removed" && device.liveness !== "dead") takeOut(draft, known, -1)
+  else putDevice(draft, known)
   const present = deviceAt(draft, device.index)
   if (desired === "removed" && present !== undefined) releaseUnreported(draft, present, -2)
   draft.scalars.sweepAt = { fileId: 0, chunkId: 0 }

@@ -48,8 +48,9 @@ const replayEntry = (draft: Draft, entry: JournalEntry): void => {
       draft.freed.delete(entry)
       return
     case "DeviceKnown": {
-      const { epoch, desired } = entry
-      putDevice(draft, { ...deviceOf(draft, entry), epoch, desired, loggedEpoch: epoch })
+      const { epoch, desired, hostId } = entry
+      const logged = { loggedEpoch: epoch, loggedHost: hostId }
+      putDevice(draft, { ...deviceOf(draft, entry), epoch, desired, hostId, ...logged })
       return
     }
     case "Quarantined": {
@@ -98,8 +99,8 @@ export function* snapshotEntries(state: State): Generator<JournalEntry> {
   const { fileIdLimit, versionLimit } = state
   yield { _tag: "Marks", fileIdLimit, versionLimit }
   for (const [, device] of mapEntries(state.devices)) {
-    const { deviceId, loggedEpoch, desired } = device
-    if (loggedEpoch >= 0) yield { _tag: "DeviceKnown", deviceId, epoch: loggedEpoch, desired }
+    const { deviceId, loggedEpoch: epoch, loggedHost: hostId, desired } = device
+    if (epoch >= 0) yield { _tag: "DeviceKnown", deviceId, epoch, desired, hostId }
   }
   const cursor = newCursor()
   let here = seekFrom(state.chunks, { fileId: 0, chunkId: 0 }, cursor)

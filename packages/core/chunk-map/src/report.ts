@@ -11,7 +11,7 @@
  * 4. What a complete report does not name is no longer held by the device.
  */
 import * as Result from "effect/Result"
-import { putDevice } from "./devices.ts"
+import { logDevice, putDevice } from "./devices.ts"
 import type { Draft } from "./draft.ts"
 import type { ChunkCopy } from "./identity.ts"
 import { takeCopy } from "./merge.ts"
@@ -158,8 +158,12 @@ const finishReport = (draft: Draft, device: Device, slot: number): void => {
   if (device.slot >= 0) draft.slots.mark(device.slot, RETIRED)
   draft.figures.finishReport(device.index)
   releaseUnreported(draft, device, slot)
+  const known =
+    device.epoch !== device.loggedEpoch || device.hostId !== device.loggedHost
+      ? logDevice(draft, device)
+      : device
   putDevice(draft, {
-    ...device,
+    ...known,
     slot,
     serving: true,
     fresh: true,
@@ -168,10 +172,7 @@ const finishReport = (draft: Draft, device: Device, slot: number): void => {
     report: null,
     finishedReport: device.report?.reportId ?? null,
     saidDigest: null,
-    mapDigest: null,
-    loggedEpoch: device.epoch
+    mapDigest: null
   })
-  const { deviceId, epoch, desired, loggedEpoch } = device
-  if (epoch !== loggedEpoch) draft.journal.push({ _tag: "DeviceKnown", deviceId, epoch, desired })
   draft.scalars.sweepAt = { fileId: 0, chunkId: 0 }
 }

@@ -190,6 +190,25 @@ describe("what safe mode holds back", () => {
     expect(next.version).toBeGreaterThan(Math.max(...files.map((file) => file.version)))
   })
 
+  it("force lifts the marks a whole block above what was seen, durably", () => {
+    const cluster = three()
+    const old = cluster.journal.length
+    const seen = cluster.write(["a", "b"])
+    // Given out by the lost journal, and on no device that reports: leases, a device that is away.
+    const unseen = succeed(cluster.alloc(cluster.file()))
+    cluster.journal.length = old
+    cluster.restartService()
+    cluster.rounds(3)
+    succeed(act(cluster, "force"))
+    cluster.restartService()
+    cluster.rounds(3)
+    succeed(act(cluster, "force"))
+    const fileId = cluster.file()
+    const { version } = succeed(cluster.alloc(fileId))
+    expect(fileId).toBeGreaterThan(Math.max(seen.fileId + 65_536, unseen.fileId))
+    expect(version).toBeGreaterThan(Math.max(seen.version + 65_536, unseen.version))
+  })
+
   it("metadata-B71: twenty restarts leave the same counts", () => {
     const cluster = three()
     for (let index = 0; index < 10; index++) cluster.write(["a", "b"])

@@ -9,7 +9,8 @@
  * 1. What is expected comes from the durable record: every committed chunk; what is there are the
  *    chunks with at least one copy on a device that reported.
  * 2. It never leaves by itself while a device holds versions that the journal never gave out: the
- *    record may be older than the data. Only `force` leaves then, and lifts the marks above them.
+ *    record may be older than the data. Only `force` leaves then, and lifts the marks by a whole
+ *    block above them.
  * 3. Entered by hand it stays until it is left by hand.
  * 4. The tip says in words what is missing and how long it still takes.
  */

@@ -22,6 +22,12 @@ export const nameOfCopy = ({ chunkId, fileId, version }: ChunkVersion): string =
 export const bytesOf = (copy: ChunkVersion) =>
   chunkOf({ ...copy, leaseId: copy.version, devices: [], expiresAt: 0 })
 
+const describeDevice = (entry: JournalEntry & { readonly _tag: "DeviceKnown" }): string => {
+  const { deviceId, desired, epoch, hostId } = entry
+  const where = hostId === null ? deviceId : `${deviceId}@${hostId}`
+  return `DeviceKnown ${where} epoch ${epoch}${desired === "normal" ? "" : ` ${desired}`}`
+}
+
 /** A journal entry as a line. */
 export const describeEntry = (entry: JournalEntry): string => {
   switch (entry._tag) {
@@ -33,7 +39,7 @@ export const describeEntry = (entry: JournalEntry): string => {
     case "Settled":
       return `${entry._tag} ${nameOfCopy(entry)}`
     case "DeviceKnown":
-      return `DeviceKnown ${entry.deviceId} epoch ${entry.epoch} ${entry.desired}`
+      return describeDevice(entry)
     case "Quarantined":
     case "Released":
       return `${entry._tag} ${entry.copies.map(nameOfCopy).join(" ")} on ${entry.deviceId}`
