@@ -1,21 +1,22 @@
 /** Unfinished records as seen from outside: for alarms, status and the report of a stuck flush. */
-import { asOrdinal, type UnfinishedRecord } from "./tracker-types.ts"
+import { asOrdinal, type Attempts, type UnfinishedRecord } from "./tracker-types.ts"
 import { slotOpen, totalUnknown, type Window } from "./window.ts"
 
-type Failures = ReadonlyMap<number, ReadonlyMap<number, number>>
+type Failures = ReadonlyMap<number, Attempts>
 
 /** One open record of the window. */
 export const describe = (window: Window, failures: Failures, ordinal: number): UnfinishedRecord => {
   const slot = ordinal & window.mask
   const total = window.totals[slot] ?? totalUnknown
-  const attempts = failures.get(ordinal)
+  const attempts = [...(failures.get(ordinal)?.values() ?? [])]
   return {
     ordinal: asOrdinal(ordinal),
     position: window.positionAt(ordinal),
     seenAt: window.seenAt[slot] ?? 0,
     bytes: window.bytes[slot] ?? 0,
     parts: total === totalUnknown ? undefined : { missing: window.remaining[slot] ?? 0, total },
-    failedAttempts: attempts === undefined ? 0 : highest(attempts.values())
+    failedAttempts: attempts.reduce((most, { failed }) => Math.max(most, failed), 0),
+    outages: attempts.reduce((most, { outages }) => Math.max(most, outages), 0)
   }
 }
 
@@ -30,10 +31,4 @@ export const describeOpen = (
     if (window.stateAt(ordinal) === slotOpen) found.push(describe(window, failures, ordinal))
   }
   return found
-}
-
-const highest = (values: Iterable<number>): number => {
-  let maximum = 0
-  for (const value of values) if (value > maximum) maximum = value
-  return maximum
 }

@@ -114,11 +114,11 @@ describe("limits", () => {
   it("failed attempts are counted by item and forgotten when it succeeds", () => {
     const tracker = openTracker()
     const record = enter(tracker, 1)
-    const attempt = (index: number) => tracker.fail(record, epoch, { index, total: 2 })
+    const attempt = (index: number) => tracker.fail(record, epoch, { part: { index, total: 2 } })
     expect([attempt(0), attempt(0), attempt(1)]).toEqual([
-      { _tag: "Failing", attempt: 1 },
-      { _tag: "Failing", attempt: 2 },
-      { _tag: "Failing", attempt: 1 }
+      { _tag: "Failing", attempt: 1, attempts: 1 },
+      { _tag: "Failing", attempt: 2, attempts: 2 },
+      { _tag: "Failing", attempt: 1, attempts: 1 }
     ])
     expect(tracker.standing.oldest?.failedAttempts).toBe(2)
     tracker.completePart(record, epoch, { index: 0, total: 2 })
@@ -126,5 +126,19 @@ describe("limits", () => {
     expect(attempt(0)).toEqual({ _tag: "Ignored", outcome: "Repeated" })
     tracker.completePart(record, epoch, { index: 1, total: 2 })
     expect(tracker.standing.failing).toBe(0)
+  })
+
+  it("an outage uses up no attempt of an item, and is counted by itself", () => {
+    const tracker = openTracker()
+    const record = enter(tracker, 1)
+    const attempt = (isOutage: boolean) => tracker.fail(record, epoch, { isOutage })
+    expect([attempt(true), attempt(true), attempt(false), attempt(true)]).toEqual([
+      { _tag: "Failing", attempt: 1, attempts: 1 },
+      { _tag: "Failing", attempt: 2, attempts: 2 },
+      { _tag: "Failing", attempt: 1, attempts: 3 },
+      { _tag: "Failing", attempt: 3, attempts: 4 }
+    ])
+    expect(tracker.standing.oldest).toMatchObject({ failedAttempts: 1, outages: 3 })
+    expect(tracker.standing.failing).toBe(1)
   })
 })

@@ -40,9 +40,10 @@ export type Admission =
   /** The tracker is fenced: the shard belongs to somebody else. */
   | { readonly _tag: "Stale" }
 
-/** What a failure report changed: the attempt that failed, from 1, or why it does not count. */
+/** What a failure report changed, or why it does not count. */
 export type FailureOutcome =
-  | { readonly _tag: "Failing"; readonly attempt: number }
+  /** The attempt that failed among those of its kind, from 1, and how many there were in all. */
+  | { readonly _tag: "Failing"; readonly attempt: number; readonly attempts: number }
   | { readonly _tag: "Ignored"; readonly outcome: Exclude<Outcome, "Finished" | "Counted"> }
 
 /** How a record that will not succeed is laid aside. */
@@ -56,9 +57,20 @@ export interface UnfinishedRecord {
   readonly bytes: number
   /** Unfinished parts and their total; none while the total is unknown. */
   readonly parts: { readonly missing: number; readonly total: number } | undefined
-  /** The highest number of failed attempts of one of its items. */
+  /** The highest number of failed attempts of one of its items, but for outages. */
   readonly failedAttempts: number
+  /** The highest number of attempts of one of its items that an outage ended. */
+  readonly outages: number
 }
+
+/** How often an item was tried in vain: through its own fault, and through an outage. */
+export interface AttemptCount {
+  readonly failed: number
+  readonly outages: number
+}
+
+/** The attempts at the items of one record, by the index of the part or -1 for the whole. */
+export type Attempts = Map<number, AttemptCount>
 
 /** Counts since the tracker was made; each only rises. */
 export interface Counters {

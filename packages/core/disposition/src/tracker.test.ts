@@ -36,7 +36,7 @@ describe("the low watermark", () => {
     const second = enter(tracker, 2)
     enter(tracker, 3)
     completeAll(tracker, 1, 3)
-    expect(tracker.fail(second, epoch)).toEqual({ _tag: "Failing", attempt: 1 })
+    expect(tracker.fail(second, epoch)).toEqual({ _tag: "Failing", attempt: 1, attempts: 1 })
     expect(checkpoint(tracker).position).toBe(1n)
     expect(tracker.standing.failing).toBe(1)
   })

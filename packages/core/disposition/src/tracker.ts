@@ -29,6 +29,7 @@ import {
   type Admission,
   type Arrival,
   asOrdinal,
+  type Attempts,
   type Counters,
   type FailureOutcome,
   noCounts,
@@ -53,6 +54,7 @@ export interface TrackerOptions {
 const admissionFinished: Admission = { _tag: "Finished" }
 const admissionStale: Admission = { _tag: "Stale" }
 const wholeRecord = -1
+const noAttempts = { failed: 0, outages: 0 }
 
 /** Accounts for the records of one shard under one epoch; see the module comment. */
 export class Tracker {
@@ -63,7 +65,7 @@ export class Tracker {
   /** The slots; for this package's own checkpoint and invariants. */
   readonly window = new Window()
   /** Failed attempts by record and part, of unfinished items only. */
-  readonly failures = new Map<number, Map<number, number>>()
+  readonly failures = new Map<number, Attempts>()
   /** The highest position that the restored map says anything about. */
   private readonly restoredUpTo: bigint
   private fenced = false
@@ -150,17 +152,30 @@ export class Tracker {
     return "Counted"
   }
 
-  /** Reports an attempt at a record, or at one of its parts, as failed; it stays unfinished. */
-  fail(ordinal: Ordinal, epoch: number, part?: PartReport): FailureOutcome {
+  /**
+   * Reports an attempt at a record, or at one of its parts, as failed; it stays unfinished. An
+   * outage is counted apart: it uses up no attempt of the item.
+   */
+  fail(
+    ordinal: Ordinal,
+    epoch: number,
+    failure: { readonly part?: PartReport; readonly isOutage?: boolean } = {}
+  ): FailureOutcome {
+    const { isOutage = false, part } = failure
     const outcome = this.checkFailure(ordinal, epoch, part)
     if (outcome !== undefined) return { _tag: "Ignored", outcome }
     const key = part?.index ?? wholeRecord
-    const attempts = this.failures.get(ordinal) ?? new Map<number, number>()
-    const attempt = (attempts.get(key) ?? 0) + 1
-    attempts.set(key, attempt)
+    const attempts: Attempts = this.failures.get(ordinal) ?? new Map()
+    const { failed, outages } = attempts.get(key) ?? noAttempts
+    const next = isOutage ? { failed, outages: outages + 1 } : { failed: failed + 1, outages }
+    attempts.set(key, next)
     this.failures.set(ordinal, attempts)
     this.counts.failures += 1
-    return { _tag: "Failing", attempt }
+    return {
+      _tag: "Failing",
+      attempt: isOutage ? next.outages : next.failed,
+      attempts: next.failed + next.outages
+    }
   }
 
   /** Lays a record aside, with whatever parts of it are missing: it counts as finished. */

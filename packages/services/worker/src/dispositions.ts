@@ -61,11 +61,8 @@ const settle = (run: ShardRun, ordinal: Ordinal, outcome: Outcome): void => {
     case "TooManyParts":
       carryOut(
         run,
-        { ordinal, reason: `a wrong report (${outcome})`, parts: undefined },
-        {
-          attempt: 1,
-          kind: "protocol"
-        }
+        { ordinal, reason: `a wrong report (${outcome})`, parts: undefined, attempts: 1 },
+        { attempt: 1, kind: "protocol" }
       )
   }
 }
@@ -74,7 +71,11 @@ const applyFailure = (
   run: ShardRun,
   { fatal, ordinal, outage, part, reason }: Extract<Disposition, { readonly _tag: "Failed" }>
 ): void => {
-  const result = run.tracker.fail(ordinal, run.options.epoch, part)
+  const kind = fatal === true ? "fatal" : outage === true ? "outage" : "item"
+  const result = run.tracker.fail(ordinal, run.options.epoch, {
+    isOutage: kind === "outage",
+    ...(part === undefined ? {} : { part })
+  })
   if (result._tag === "Failing") run.lastFailure = reason
   switch (result._tag) {
     case "Ignored":
@@ -83,11 +84,13 @@ const applyFailure = (
     case "Failing":
       carryOut(
         run,
-        { ordinal, reason, parts: part === undefined ? undefined : [part.index] },
         {
-          attempt: result.attempt,
-          kind: fatal === true ? "fatal" : outage === true ? "outage" : "item"
-        }
+          ordinal,
+          reason,
+          parts: part === undefined ? undefined : [part.index],
+          attempts: result.attempts
+        },
+        { attempt: result.attempt, kind }
       )
   }
 }
@@ -96,15 +99,18 @@ interface Item {
   readonly ordinal: Ordinal
   readonly reason: string
   readonly parts: ReadonlyArray<number> | undefined
+  /** How many were made in all. */
+  readonly attempts: number
 }
 
-const carryOut = (run: ShardRun, { ordinal, parts, reason }: Item, failure: Failure): void => {
+const carryOut = (run: ShardRun, item: Item, failure: Failure): void => {
+  const { attempts, ordinal, parts, reason } = item
   const decision = decide(run.options.config.errorPolicy, failure)
   switch (decision._tag) {
     case "Retry": {
       if (run.haltReason !== undefined) return
       const dueAt = run.now() + decision.delayMs
-      run.retries.add({ ordinal, dueAt, attempt: failure.attempt + 1, parts })
+      run.retries.add({ ordinal, dueAt, attempt: attempts + 1, parts })
       return
     }
     case "Skip":
@@ -116,8 +122,7 @@ const carryOut = (run: ShardRun, { ordinal, parts, reason }: Item, failure: Fail
       return
     case "DeadLetter":
       // Laying a record aside unseen would lose it; without a place to put it the shard halts.
-      if (run.hasDeadLetters)
-        run.letters.set(ordinal, { ordinal, reason, attempts: failure.attempt })
+      if (run.hasDeadLetters) run.letters.set(ordinal, { ordinal, reason, attempts })
       else run.halt(`${describe(run, ordinal)} failed, and there are no dead letters: ${reason}`)
   }
 }

@@ -48,6 +48,25 @@ describe("the error policy at work", () => {
     })
   )
 
+  it.effect("an outage uses up no attempt of a record that fails by itself later", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      yield* world.append("orders", 1)
+      const one = yield* world.start("w1", { config: retryPolicy(1, "halt") })
+      yield* pass(1_500)
+      const opened = one.opened[0]!
+      for (const outage of [true, true, true, false]) {
+        opened.fail(1, { outage })
+        yield* pass(5_000)
+      }
+      assert.deepStrictEqual(attemptsAt(one, 1), [1, 2, 3, 4, 5])
+      assert.strictEqual((yield* shardOf(one, "orders")).state, "running")
+      opened.fail(1)
+      yield* pass(5_000)
+      assert.strictEqual((yield* shardOf(one, "orders")).state, "halted")
+    })
+  )
+
   it.effect(
     "worker-A11, worker-W20: after the last retry this shard halts, its siblings go on",
     () =>

@@ -160,11 +160,13 @@ export class ShardRun {
   /** The oldest unfinished records in words. */
   stuck(limit: number): ReadonlyArray<string> {
     const now = this.now()
-    return this.tracker.unfinished(limit).map(({ failedAttempts, parts, position, seenAt }) => {
+    return this.tracker.unfinished(limit).map((record) => {
+      const { failedAttempts, outages, parts, position, seenAt } = record
       const missing =
         parts === undefined ? "" : `, ${parts.missing} of ${parts.total} parts missing`
       const failed = failedAttempts === 0 ? "" : `, ${failedAttempts} attempts failed`
-      return `position ${position}, ${Math.round(now - seenAt)} ms old${missing}${failed}`
+      const met = outages === 0 ? "" : `, ${outages} attempts met an outage`
+      return `position ${position}, ${Math.round(now - seenAt)} ms old${missing}${failed}${met}`
     })
   }
 }

@@ -123,8 +123,16 @@ const runOnce = Effect.fnUntraced(function* (
   distrustsMap: boolean
 ): Effect.fn.Return<RunEnd, never, ShardPorts | Scope.Scope> {
   const opened = yield* openShard({ ...control.options, distrustsMap }).pipe(
-    Effect.catch((refusal) => Effect.succeed(refusal))
+    Effect.catch((refusal) => Effect.succeed(refusal)),
+    // An opening may wait for services that are away; nothing was read yet that could be let go.
+    Effect.raceFirst(
+      Effect.as(
+        control.signal.waitUntil(() => control.isDraining),
+        undefined
+      )
+    )
   )
+  if (opened === undefined) return { _tag: "Drained", stuck: [] }
   if ("_tag" in opened) return yield* refused(control, opened)
   const { pipeline, run } = opened
   control.run = run

@@ -202,6 +202,19 @@ describe("shutdown", () => {
     })
   )
 
+  it.effect("a shard that waits to be opened is let go at once when the worker stops", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      yield* world.append("orders", 1)
+      const one = yield* world.start("w1", { plan: { hangsAtOpen: true } })
+      yield* pass(2_000)
+      const stopping = yield* Effect.forkChild(one.stop)
+      yield* pass(100)
+      assert.isDefined(stopping.pollUnsafe())
+      assert.deepStrictEqual((yield* world.lease("orders"))?.owner, Option.none())
+    })
+  )
+
   it.effect("worker-E3, worker-E8: nothing that arrives after the stop began is taken", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld

@@ -89,9 +89,11 @@ const describeMap = (map: CompletionMap): ReadonlyArray<string> => {
   ]
 }
 
-const describeRecord = ({ failedAttempts, parts, position }: UnfinishedRecord): string => {
+const describeRecord = (record: UnfinishedRecord): string => {
+  const { failedAttempts, outages, parts, position } = record
   const missing = parts === undefined ? "" : ` lacks ${parts.missing} of ${parts.total}`
-  return `${position}${missing}${failedAttempts > 0 ? ` failed ${failedAttempts} times` : ""}`
+  const failed = failedAttempts > 0 ? ` failed ${failedAttempts} times` : ""
+  return `${position}${missing}${failed}${outages > 0 ? ` met ${outages} outages` : ""}`
 }
 
 /** What is in flight; a record is one item of one byte unless it says otherwise. */
@@ -241,8 +243,10 @@ class World {
       command.setting("kind") ?? "item"
     )
     const epoch = this.epoch(command)
-    const report = part === undefined ? undefined : readPart(part)
-    const outcome: FailureOutcome = this.opened.fail(ordinal, epoch, report)
+    const outcome: FailureOutcome = this.opened.fail(ordinal, epoch, {
+      isOutage: kind === "outage",
+      ...(part === undefined ? {} : { part: readPart(part) })
+    })
     if (outcome._tag === "Ignored") return [`ignored, ${outcome.outcome}`]
     const decision = decide(this.policy, { attempt: outcome.attempt, kind })
     return [`attempt ${outcome.attempt} failed, the policy says ${describeDecision(decision)}`]

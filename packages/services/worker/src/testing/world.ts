@@ -49,6 +49,8 @@ export interface PipelinePlan {
   finishesAtFlush: boolean
   finished: ReadonlyArray<FinishedStretch>
   openError: PipelineError | undefined
+  /** Never answer that a shard is open. */
+  hangsAtOpen: boolean
   offerError: PipelineError | undefined
 }
 
@@ -73,6 +75,7 @@ const ordinalOf = (offered: ReadonlyArray<OfferedRecord>, position: number): Ord
 const makePipeline = (plan: PipelinePlan, opened: Array<OpenedPipeline>): Pipeline["Service"] => ({
   open: Effect.fnUntraced(function* (options) {
     if (plan.openError !== undefined) return yield* plan.openError
+    if (plan.hangsAtOpen) return yield* Effect.never
     const offered: Array<OfferedRecord> = []
     const one: OpenedPipeline = {
       options,
@@ -189,6 +192,7 @@ export const makeWorld = Effect.gen(function* () {
       finishesAtFlush: false,
       finished: [],
       openError: undefined,
+      hangsAtOpen: false,
       offerError: undefined,
       ...options.plan
     }
