@@ -65,6 +65,19 @@ describe("reports", () => {
       yield* eventually(() => cluster.metadata.reports.has("d1"))
     })
   )
+
+  it.live("metadata-B12: a restarted service that gives the same lease again gets its report", () =>
+    Effect.gen(function* () {
+      const cluster = yield* makeCluster
+      const { metadata } = cluster
+      yield* cluster.startServer("h1", ["d1"])
+      for (let life = 0; life < 3; life += 1) {
+        yield* eventually(() => metadata.reports.has("d1"))
+        metadata.restart()
+      }
+      yield* eventually(() => metadata.reports.has("d1"))
+    })
+  )
 })
 
 describe("heartbeats", () => {

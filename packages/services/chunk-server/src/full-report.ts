@@ -5,8 +5,9 @@
  * 2. A part is repeated a few times when its answer does not come; on any other refusal the report
  *    ends, and the next heartbeat brings another lease.
  * 3. The report sets the device's digest; copies that came while it ran, and those that are known
- *    to
- *    be bad, are told again after it.
+ *    to be bad, are told again after it.
+ * 4. The answer to a heartbeat that was sent before a report ended may still ask for that report:
+ *    it is passed over. The lease cannot tell: a service that was started again may give the same.
  */
 import { type ChunkDescription, type StoredCopy } from "@holdfast/storage"
 import type { Messaging } from "@holdfast/messaging"
@@ -31,6 +32,8 @@ export interface Reporter {
   readonly telling: Telling
   /** The transport's largest message. */
   readonly payloadBytesMax: number
+  /** The sequence of the last heartbeat. */
+  sequence: number
 }
 
 /** Bytes of a message that are no copies. */
@@ -122,7 +125,7 @@ const runReport = Effect.fnUntraced(function* (reporter: Reporter, report: Repor
     Stream.runForEach((copies) => sendPart(reporter, report, copies, false))
   )
   yield* sendPart(reporter, report, [], true)
-  device.usedLease = report.lease
+  device.reportedAt = reporter.sequence
   yield* tellArrivals(reporter, device)
   tellKnownBad(reporter.telling, device)
   yield* Effect.logInfo(
@@ -131,14 +134,14 @@ const runReport = Effect.fnUntraced(function* (reporter: Reporter, report: Repor
   )
 })
 
-/** Reports a device under a lease, unless it does so already or did so before. */
+/** Reports a device under a lease that the last heartbeat brought, unless that is being done. */
 export const reportDevice = (
   reporter: Reporter,
   device: ServedDevice,
   lease: string
 ): Effect.Effect<void, never, Messaging> =>
   Effect.suspend(() => {
-    if (device.isReporting || device.usedLease === lease) return Effect.void
+    if (device.isReporting || reporter.sequence <= device.reportedAt) return Effect.void
     device.isReporting = true
     return Effect.flatMap(makeRequestId, (reportId) =>
       runReport(reporter, { device, lease, reportId, part: 0, damaged: 0 })

@@ -20,8 +20,6 @@ import type { ServedDevice } from "./served-device.ts"
 export interface Heart extends Reporter {
   readonly devices: DeviceSet
   readonly commands: Commands
-  /** The sequence of the last heartbeat. */
-  sequence: number
   /** Monotonic time of the last heartbeat that was answered, in nanoseconds. */
   lastAnswered: bigint | undefined
   /** Why the last heartbeat was not answered. */

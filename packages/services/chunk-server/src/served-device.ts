@@ -29,8 +29,8 @@ export interface ServedDevice {
   refusal: string | undefined
   /** Set while a full report is under way. */
   isReporting: boolean
-  /** The lease of the last complete report: a reply that crossed its end may name it once more. */
-  usedLease: string | undefined
+  /** The newest heartbeat that was sent before the last complete report ended; 0 before any. */
+  reportedAt: number
 }
 
 /** The most bad copies remembered one by one; more of them may be told again. */
@@ -51,7 +51,7 @@ export const servedDevice = (
   knownBad: new Map(),
   refusal: undefined,
   isReporting: false,
-  usedLease: undefined
+  reportedAt: 0
 })
 
 /** Notes that a copy is bad; false when that was known. */

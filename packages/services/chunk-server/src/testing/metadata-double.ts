@@ -29,6 +29,8 @@ export interface MetadataDouble {
   isConfirming: boolean
   /** Asks the device for a full report again. */
   readonly forget: (deviceId: string) => void
+  /** Forgets everything, the leases it gave included, as a service that is started again does. */
+  readonly restart: () => void
 }
 
 const failing = (double: MetadataDouble) =>
@@ -83,6 +85,11 @@ export const startMetadata = Effect.fnUntraced(function* (clusterId: string) {
       leases += 1
       known.delete(deviceId)
       double.reports.delete(deviceId)
+    },
+    restart: () => {
+      leases = 0
+      known.clear()
+      double.reports.clear()
     }
   }
   const bounds = { cluster: clusterId, concurrency: 4, backlog: 100 }
