@@ -17,6 +17,7 @@ export type { PartitionStorage, PartitionStoreContract } from "./partition-store
 export { describePartitionStoreContract } from "./partition-store.ts"
 export type { KeptField, RecordSourceContract, SourceStorage } from "./record-source-contract.ts"
 export { describeRecordSourceContract } from "./record-source.ts"
+export { describeReadmeExample, loadReadmeExample } from "./readme-example.ts"
 export {
   describeRecordSpoolContract,
   type RecordSpoolContract,
