@@ -9,6 +9,7 @@ import { setReplicas } from "./merge.ts"
 import type { CopyKey, Device } from "./model.ts"
 import { putOdd } from "./odd.ts"
 import { rowRecord, seek } from "./packed-tree.ts"
+import { queueIfWanted } from "./repair-class.ts"
 
 /** A check to tell a device. */
 export interface VerifyCommand extends ChunkVersion {
@@ -42,10 +43,11 @@ export const markCorrupt = (draft: Draft, device: Device, copy: ChunkVersion): b
   if (device.slot < 0 || !seek(draft.chunks, copy.fileId, copy.chunkId, cursor)) return false
   const record = rowRecord(cursor.words, cursor.offset)
   if (record.version !== copy.version || !draft.sets.has(record.set, device.slot)) return false
-  setReplicas(draft, cursor, draft.sets.without(record.set, device.slot))
+  const set = draft.sets.without(record.set, device.slot)
+  setReplicas(draft, cursor, set)
   const { version, length, checksum } = record
   putOdd(draft, record, { slot: device.slot, version, length, checksum, kind: "corrupt" })
-  draft.belowGoal.set({ fileId: record.fileId, chunkId: record.chunkId }, true)
+  queueIfWanted(draft, { ...record, set })
   draft.alarms.push({
     kind: "corrupt-copy",
     subject: device.deviceId,

@@ -5,9 +5,10 @@
  * 2. A copy that is not confirmed by its deadline is given up; the sweep plans another.
  * 3. The figures of source and target always equal a recount of the jobs.
  */
+import { copyLoad, loadMax } from "./copy-load.ts"
 import { deviceAt, firstCommand } from "./devices.ts"
 import { allotNumber, type Draft } from "./draft.ts"
-import { BYTES_IN, COPIES_IN, COPIES_OUT } from "./figures.ts"
+import { BYTES_IN, LOAD_IN, LOAD_OUT } from "./figures.ts"
 import type { ChunkCopy, ChunkKey, ChunkVersion } from "./identity.ts"
 import { takeCopy } from "./merge.ts"
 import type { CommandKey, CopyJob, Device } from "./model.ts"
@@ -49,9 +50,10 @@ export const startCopy = (
     resendAt: 0
   })
   draft.copying.set({ fileId, chunkId }, [...copiesUnderWay(draft, record), key])
-  draft.figures.add(target.index, COPIES_IN, 1)
+  const load = copyLoad(draft.settings, length)
+  draft.figures.add(target.index, LOAD_IN, load)
   draft.figures.add(target.index, BYTES_IN, length)
-  draft.figures.add(source.index, COPIES_OUT, 1)
+  draft.figures.add(source.index, LOAD_OUT, load)
 }
 
 const endCopy = (draft: Draft, key: CommandKey, job: CopyJob): void => {
@@ -62,9 +64,10 @@ const endCopy = (draft: Draft, key: CommandKey, job: CopyJob): void => {
   )
   if (others.length === 0) draft.copying.delete(job)
   else draft.copying.set({ fileId, chunkId }, others)
-  draft.figures.add(key.device, COPIES_IN, -1)
+  const load = copyLoad(draft.settings, job.length)
+  draft.figures.add(key.device, LOAD_IN, -load)
   draft.figures.add(key.device, BYTES_IN, -job.length)
-  draft.figures.add(job.source, COPIES_OUT, -1)
+  draft.figures.add(job.source, LOAD_OUT, -load)
 }
 
 /** What became of a copy. */
@@ -105,7 +108,8 @@ export const finishCopy = (
 export const tellCopies = (draft: Draft, device: Device): ReadonlyArray<CopyCommand> => {
   const commands: Array<CopyCommand> = []
   const { now, settings } = draft
-  for (const [key, job] of draft.copyJobs.slice(settings.copiesInMax, firstCommand(device.index))) {
+  const most = loadMax(settings.copiesInMax, true)
+  for (const [key, job] of draft.copyJobs.slice(most, firstCommand(device.index))) {
     if (key.device !== device.index) break
     if (now < job.resendAt) continue
     draft.copyJobs.set(key, { ...job, resendAt: now + settings.commandResendMs })

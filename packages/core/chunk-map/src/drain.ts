@@ -7,7 +7,7 @@
  */
 import { allDevices } from "./devices.ts"
 import type { Draft } from "./draft.ts"
-import { COMMITTED, COPIES_OUT } from "./figures.ts"
+import { COMMITTED, LOAD_OUT } from "./figures.ts"
 import { setMode } from "./modes.ts"
 
 const CLEAN_PASSES = 2
@@ -20,7 +20,7 @@ export const passIsOver = (draft: Draft): void => {
     if (device.desired !== "draining") continue
     const idle =
       draft.figures.get(device.index, COMMITTED) === 0 &&
-      draft.figures.get(device.index, COPIES_OUT) === 0
+      draft.figures.get(device.index, LOAD_OUT) === 0
     const needed = scalars.drainNeeded.get(device.index) ?? 0
     const settled = device.serving || device.liveness === "dead"
     if (!idle || needed > 0 || !settled) continue

@@ -35,6 +35,8 @@ const scalars: Scalars = {
   reportSequence: 0,
   safeMode: { phase: "pending", manual: false, extensionUntil: 0, leftAt: 0 },
   repairStopped: false,
+  repairTurn: 0,
+  repairsSinceOwed: 0,
   sweepAt: nowhere,
   oddSweepAt: nowhere,
   freedSweepAt: nowhere,
@@ -66,8 +68,9 @@ export const emptyState = (settings: Settings): State => ({
   copyJobs: emptyMap(compareCommands),
   copying: emptyMap(compareChunks),
   verifications: emptyMap(compareCopies),
-  urgent: emptyMap(compareChunks),
-  belowGoal: emptyMap(compareChunks),
+  onlyCopy: emptyMap(compareChunks),
+  veryLow: emptyMap(compareChunks),
+  low: emptyMap(compareChunks),
   requests: emptyMap(compareTexts),
   requestOrder: emptyMap(compareNumbers)
 })

@@ -9,12 +9,12 @@ import type { ChunkVersion } from "./identity.ts"
 
 /** Bytes reserved by open leases. */
 export const COMMITTED = 0
-/** Copies that the device writes for repair now. */
-export const COPIES_IN = 1
+/** What the copies that the device writes for repair now take of its slots, in sixteenths. */
+export const LOAD_IN = 1
 /** The bytes of those copies. */
 export const BYTES_IN = 2
-/** Copies that the device is read for now. */
-export const COPIES_OUT = 3
+/** What the copies that the device is read for now take of its slots, in sixteenths. */
+export const LOAD_OUT = 3
 /** Deletions told and not acknowledged. */
 export const DELETIONS_TOLD = 4
 /** All deletions that are due. */

@@ -16,6 +16,7 @@ import { abandonLease, keepChunkId } from "./lease.ts"
 import { judgeOddAnew } from "./merge.ts"
 import type { Freed, FreeResult } from "./model.ts"
 import { findRecord, type ChunkRecord } from "./packed-tree.ts"
+import { dropFromRepair } from "./repair-class.ts"
 import { refuse, type Refusal } from "./refusal.ts"
 import { recall, remember } from "./requests.ts"
 
@@ -109,8 +110,7 @@ export const forgetRecord = (draft: Draft, chunk: ChunkVersion): void => {
 const removeRecord = (draft: Draft, record: ChunkRecord): void => {
   draft.counts.add(record.set, record.goal, -1)
   draft.chunks.remove(record.fileId, record.chunkId)
-  draft.belowGoal.delete(record)
-  draft.urgent.delete(record)
+  dropFromRepair(draft, record)
 }
 
 /** Drops freed chunks whose copies are all known to be gone; at most `limit` of them. */

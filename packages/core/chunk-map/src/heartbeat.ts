@@ -24,7 +24,7 @@ import { readCommandId } from "./command-id.ts"
 import { finishCopy, tellCopies, type CopyCommand } from "./copies.ts"
 import { acknowledgeDeletion } from "./deletions.ts"
 import { findDevice, putDevice } from "./devices.ts"
-import { COPIES_IN } from "./figures.ts"
+import { LOAD_IN } from "./figures.ts"
 import { claimDevice } from "./claim-device.ts"
 import { digestEquals, type Digest } from "./digest.ts"
 import type { Draft } from "./draft.ts"
@@ -177,7 +177,7 @@ const answerDevices = (
 /** Whether a device copies for repair now: what it says next decides what it is told next. */
 const hasCopies = (draft: Draft, { deviceId }: DeviceFigures): boolean => {
   const device = findDevice(draft, deviceId)
-  return device !== undefined && draft.figures.get(device.index, COPIES_IN) > 0
+  return device !== undefined && draft.figures.get(device.index, LOAD_IN) > 0
 }
 
 /** The serving device that a message under this epoch speaks for. */

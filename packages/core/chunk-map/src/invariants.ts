@@ -12,16 +12,17 @@
  * | deletion | no copy is in a replica set and being deleted; a freed version is not committed |
  * | freed | unacknowledged deletions of each freed chunk equal a recount |
  */
+import { copyLoad } from "./copy-load.ts"
 import { eachCount } from "./counts.ts"
 import { digestAdd, digestEquals, emptyDigest, type Digest } from "./digest.ts"
 import {
   BYTES_IN,
   COMMITTED,
-  COPIES_IN,
-  COPIES_OUT,
   DELETIONS,
   DELETIONS_TOLD,
-  FiguresEdit
+  FiguresEdit,
+  LOAD_IN,
+  LOAD_OUT
 } from "./figures.ts"
 import type { ChunkVersion } from "./identity.ts"
 import type { State } from "./model.ts"
@@ -84,15 +85,16 @@ const judgeFigures = (state: State, report: Report): void => {
     for (const device of lease.devices) recount.add(device, COMMITTED, lease.size)
   }
   for (const [key, job] of mapEntries(state.copyJobs)) {
-    recount.add(key.device, COPIES_IN, 1)
+    const load = copyLoad(state.settings, job.length)
+    recount.add(key.device, LOAD_IN, load)
     recount.add(key.device, BYTES_IN, job.length)
-    recount.add(job.source, COPIES_OUT, 1)
+    recount.add(job.source, LOAD_OUT, load)
   }
   for (const [key, deletion] of mapEntries(state.deletions)) {
     recount.add(key.device, DELETIONS, 1)
     if (deletion.commandId !== 0) recount.add(key.device, DELETIONS_TOLD, 1)
   }
-  const columns = [COMMITTED, COPIES_IN, BYTES_IN, COPIES_OUT, DELETIONS, DELETIONS_TOLD]
+  const columns = [COMMITTED, LOAD_IN, BYTES_IN, LOAD_OUT, DELETIONS, DELETIONS_TOLD]
   state.deviceNames.forEach((name, index) => {
     for (const column of columns) {
       const kept = figures.get(index, column)

@@ -231,6 +231,9 @@ export interface Scalars {
   readonly reportSequence: number
   readonly safeMode: SafeMode
   readonly repairStopped: boolean
+  /** The class that is owed a copy next, and the copies since one was (`repair.ts`). */
+  readonly repairTurn: number
+  readonly repairsSinceOwed: number
   /** Where the sweep goes on, and how many passes it has finished. */
   readonly sweepAt: ChunkKey
   readonly oddSweepAt: ChunkKey
@@ -263,8 +266,10 @@ export interface State extends Scalars {
   readonly copyJobs: OrderedMap<CommandKey, CopyJob>
   readonly copying: OrderedMap<ChunkKey, ReadonlyArray<CommandKey>>
   readonly verifications: OrderedMap<CopyKey, Verification>
-  readonly urgent: OrderedMap<ChunkKey, true>
-  readonly belowGoal: OrderedMap<ChunkKey, true>
+  /** Chunks that wait for repair, by their class (`repair-class.ts`). */
+  readonly onlyCopy: OrderedMap<ChunkKey, true>
+  readonly veryLow: OrderedMap<ChunkKey, true>
+  readonly low: OrderedMap<ChunkKey, true>
   readonly requests: OrderedMap<string, Remembered>
   readonly requestOrder: OrderedMap<number, string>
 }

@@ -19,6 +19,7 @@ import type { Device, Lease, Published, PublishedDevice } from "./model.ts"
 import { dropOdd, putOdd } from "./odd.ts"
 import { rowRecord, seek, type ChunkRecord } from "./packed-tree.ts"
 import { refuse, type Refusal } from "./refusal.ts"
+import { queueIfWanted } from "./repair-class.ts"
 import { recall, remember } from "./requests.ts"
 import { LOCATED, RETIRED } from "./slots.ts"
 
@@ -185,7 +186,7 @@ const commit = (
   draft.chunks.put({ fileId, chunkId, version, goal, length, checksum, set })
   draft.journal.push({ _tag: "Committed", fileId, chunkId, version, goal, length, checksum })
   judgeOddAnew(draft, chunk)
-  if (holders.length < goal) draft.belowGoal.set({ fileId, chunkId }, true)
+  queueIfWanted(draft, { fileId, chunkId, set, goal })
 }
 
 /** The copies of the version before become stale. */

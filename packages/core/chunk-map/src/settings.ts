@@ -35,12 +35,12 @@ export const Settings = Schema.Struct({
   reportsMax: Positive,
   /** Copies in one part of a report. */
   reportPartMax: Positive,
-  /** Copies that one device writes at a time for repair. */
+  /** Copies that one device writes at a time for repair; smaller ones share a slot. */
   copiesInMax: Positive,
-  /** Copies that one device is read for at a time for repair. */
+  /** Copies that one device is read for at a time for repair; smaller ones share a slot. */
   copiesOutMax: Positive,
-  /** Bytes that one device writes at a time for repair, beyond the first copy. */
-  copyBytesInMax: Positive,
+  /** Bytes from which on a copy takes a whole slot. */
+  copySlotBytes: Positive,
   /** How long a copy for repair may take. */
   copyTimeoutMs: Positive,
   /** Deletions that one device is told at a time. */
@@ -64,7 +64,7 @@ export const Settings = Schema.Struct({
   requestsMax: Positive,
   /** Chunks that one tick looks at. */
   sweepChunks: Positive,
-  /** Chunks that wait for repair, each of the two priorities. */
+  /** Chunks that wait for repair, each class of them. */
   backlogMax: Positive,
   /** Devices known at a time. */
   devicesMax: Positive,
@@ -91,9 +91,9 @@ export const defaultSettings: Settings = {
   reportLeaseMs: 5 * minute,
   reportsMax: 6,
   reportPartMax: 10_000,
-  copiesInMax: 32,
-  copiesOutMax: 64,
-  copyBytesInMax: 128 * MiB,
+  copiesInMax: 2,
+  copiesOutMax: 4,
+  copySlotBytes: 16 * MiB,
   copyTimeoutMs: 5 * minute,
   deletionsMax: 200,
   deletionTimeoutMs: 2 * minute,

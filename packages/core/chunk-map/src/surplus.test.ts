@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest"
 import { locate } from "./locate.ts"
 import { mapEntries } from "./ordered-map.ts"
 import { setMode } from "./modes.ts"
+import { dropFromRepair } from "./repair-class.ts"
 import { status } from "./status.ts"
 import { Cluster, succeed } from "./testing/cluster.ts"
 
@@ -19,10 +20,7 @@ const setUp = (standings: ReadonlyArray<Standing>) => {
   const key = { fileId: chunk.fileId, chunkId: chunk.chunkId }
   cluster.disk("a").copies.clear()
   cluster.restartServer(hostOf("a"))
-  cluster.run((draft) => {
-    draft.belowGoal.delete(key)
-    draft.urgent.delete(key)
-  })
+  cluster.run((draft) => dropFromRepair(draft, key))
   standings.forEach((standing, index) => {
     const name = names[index]!
     if (standing === "none") return

@@ -30,7 +30,7 @@ import {
   type ChunkRecord,
   type Cursor
 } from "./packed-tree.ts"
-import { wantOf } from "./repair.ts"
+import { isRepair, queueRepair, wantOf } from "./repair-class.ts"
 import { inSafeMode } from "./safe-mode-view.ts"
 import { ASSURED, COUNTED, countSlots, RETIRED } from "./slots.ts"
 
@@ -71,19 +71,13 @@ const attend = (draft: Draft, cursor: Cursor): void => {
   dropRetired(draft, cursor)
   const set = rowSet(cursor.words, cursor.offset)
   const goal = rowGoal(cursor.words, cursor.offset)
-  const counted = countSlots(draft.sets, draft.slots, set, COUNTED)
-  if (counted > goal) trim(draft, cursor, rowRecord(cursor.words, cursor.offset))
-  if (counted < goal) {
-    const want = wantOf(draft, set, goal)
-    const key = {
-      fileId: rowFileId(cursor.words, cursor.offset),
-      chunkId: rowChunkId(cursor.words, cursor.offset)
-    }
-    const queue = want === "urgent" ? draft.urgent : draft.belowGoal
-    const wanted = want === "urgent" || want === "below-goal"
-    if (wanted && queue.size < draft.settings.backlogMax) queue.set(key, true)
-    noteDraining(draft, set)
+  const want = wantOf(draft, set, goal)
+  if (want === "surplus") trim(draft, cursor, rowRecord(cursor.words, cursor.offset))
+  else if (isRepair(want)) {
+    const fileId = rowFileId(cursor.words, cursor.offset)
+    queueRepair(draft, want, { fileId, chunkId: rowChunkId(cursor.words, cursor.offset) })
   }
+  if (countSlots(draft.sets, draft.slots, set, COUNTED) < goal) noteDraining(draft, set)
 }
 
 const dropRetired = (draft: Draft, cursor: Cursor): void => {

@@ -1,0 +1,106 @@
+/**
+ * Which devices a copy is made from and to.
+ *
+ * 1. A source holds the committed version, verified and reported; so does a copy in the end,
+ *    because the target's word on length and checksum decides.
+ * 2. A target has reported everything, is heard, is meant to be used, has room, holds no copy of
+ *    the chunk in any state and is not about to delete one.
+ * 3. Neither has more copies under way than its slots carry (`copy-load.ts`).
+ */
+import { roomOf } from "./alloc.ts"
+import { copiesUnderWay } from "./copies.ts"
+import { copyLoad, loadMax } from "./copy-load.ts"
+import { candidates, deviceAt, deviceOfSlot, firstCopy } from "./devices.ts"
+import type { Draft } from "./draft.ts"
+import { BYTES_IN, LOAD_IN, LOAD_OUT } from "./figures.ts"
+import { compareChunks } from "./identity.ts"
+import type { Device } from "./model.ts"
+import { oddCopies } from "./odd.ts"
+import type { ChunkRecord } from "./packed-tree.ts"
+import { LOCATED } from "./slots.ts"
+
+/** Whether a device could take one copy more, however small. */
+export const anyTargetIsFree = (draft: Draft): boolean => {
+  const limit = loadMax(draft.settings.copiesInMax, true)
+  return candidates(draft).some((device) => draft.figures.get(device.index, LOAD_IN) < limit)
+}
+
+/** The holder to copy from, the least busy one; undefined while all are busy. */
+export const chooseSource = (
+  draft: Draft,
+  record: ChunkRecord,
+  extra: boolean
+): Device | undefined => {
+  const { figures, settings, slots } = draft
+  const limit = loadMax(settings.copiesOutMax, extra) - copyLoad(settings, record.length)
+  let best: Device | undefined
+  let least = Number.POSITIVE_INFINITY
+  for (const slot of draft.sets.members(record.set)) {
+    if ((slots.flags[slot]! & LOCATED) === 0) continue
+    const device = deviceOfSlot(draft, slot)
+    if (device === undefined) continue
+    const load = figures.get(device.index, LOAD_OUT)
+    // A silent holder is asked only when the others have much to do.
+    const rank = load + (device.liveness === "online" ? 0 : limit / 2)
+    if (load <= limit && rank < least) {
+      least = rank
+      best = device
+    }
+  }
+  return best
+}
+
+/** The device to copy to; "busy" while those that have room have no slot free. */
+export const chooseTarget = (
+  draft: Draft,
+  record: ChunkRecord,
+  extra: boolean
+): Device | "busy" | "none" => {
+  const { settings, figures } = draft
+  const limit = loadMax(settings.copiesInMax, extra) - copyLoad(settings, record.length)
+  const taken = takenDevices(draft, record)
+  const hosts = new Set<string | null>()
+  for (const index of taken) hosts.add(deviceAt(draft, index)?.hostId ?? null)
+  let best: Device | undefined
+  let bestRank = Number.POSITIVE_INFINITY
+  let busy = false
+  for (const device of candidates(draft)) {
+    if (taken.has(device.index)) continue
+    const room = roomOf(draft, device) - figures.get(device.index, BYTES_IN)
+    if (room < record.length || hasDeletion(draft, device, record)) continue
+    const load = figures.get(device.index, LOAD_IN)
+    if (load > limit) {
+      busy = true
+      continue
+    }
+    const share = room / Math.max(1, device.capacity)
+    const rank = (hosts.has(device.hostId) ? 100_000 : 0) + load - Math.min(0.999, share)
+    if (rank < bestRank) {
+      bestRank = rank
+      best = device
+    }
+  }
+  return best ?? (busy ? "busy" : "none")
+}
+
+/** Devices that hold the chunk in any state, or are about to. */
+const takenDevices = (draft: Draft, record: ChunkRecord): ReadonlySet<number> => {
+  const taken = new Set<number>()
+  const add = (slot: number) => {
+    const device = deviceOfSlot(draft, slot)
+    if (device !== undefined) taken.add(device.index)
+  }
+  for (const slot of draft.sets.members(record.set)) add(slot)
+  for (const copy of oddCopies(draft, record)) if (copy.version === record.version) add(copy.slot)
+  for (const key of copiesUnderWay(draft, record)) taken.add(key.device)
+  return taken
+}
+
+const hasDeletion = (draft: Draft, device: Device, record: ChunkRecord): boolean => {
+  if (draft.deletions.size === 0) return false
+  const start = { ...firstCopy(device.index), fileId: record.fileId, chunkId: record.chunkId }
+  const next = draft.deletions.slice(1, start)[0]
+  return (
+    next !== undefined && next[0].device === device.index && compareChunks(next[0], record) === 0
+  )
+}
