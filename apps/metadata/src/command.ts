@@ -1,39 +1,47 @@
 /** `metadata`: the metadata service on NATS. */
 import { natsMessagingLayer } from "@holdfast/adapter-nats"
 import {
-  clusterFlag,
   dataFlag,
   failure,
   keyFileFlag,
   macWith,
-  natsAccessFlags,
   natsConnections,
-  natsFlag,
+  numberFlag,
   readClusterKey,
-  serveLayer
+  serveLayer,
+  serviceFlags,
+  timeFlag
 } from "@holdfast/process"
 import { Effect, Layer } from "effect"
-import { Command, Flag } from "effect/cli"
-
-const time = (name: string, description: string, value: number) =>
-  Flag.Int(name).pipe(Flag.withDescription(`${description} (${value})`), Flag.withDefault(value))
+import { Command } from "effect/cli"
 
 const flags = {
-  cluster: clusterFlag,
-  nats: natsFlag,
-  ...natsAccessFlags,
+  ...serviceFlags,
   keyFile: keyFileFlag,
   data: dataFlag,
-  devicesMin: time("devices-min", "Devices that must report before safe mode ends", 1),
-  extensionMs: time("safe-mode-extension-ms", "How long the threshold must hold", 30_000),
-  staleAfterMs: time("stale-after-ms", "Silence after which a device gets no new chunk", 15_000),
-  deadAfterMs: time("dead-after-ms", "Silence after which a device is dead", 90_000),
-  repairDelayMs: time("repair-delay-ms", "How long after safe mode repair begins", 60_000),
-  freeMiB: time("free-mib", "MiB that allocation leaves free on each device", 256),
-  check: Flag.Boolean("check").pipe(
-    Flag.withDescription("Check the configuration and exit"),
-    Flag.withDefault(false)
-  )
+  devicesMin: numberFlag({
+    name: "devices-min",
+    description: "Devices that must report before safe mode ends",
+    value: 1,
+    least: 0,
+    most: 10_000
+  }),
+  extensionMs: timeFlag("safe-mode-extension-ms", "How long the threshold must hold", 30_000),
+  staleAfterMs: timeFlag(
+    "stale-after-ms",
+    "Silence after which a device gets no new chunk",
+    15_000,
+    1
+  ),
+  deadAfterMs: timeFlag("dead-after-ms", "Silence after which a device is dead", 90_000, 1),
+  repairDelayMs: timeFlag("repair-delay-ms", "How long after safe mode repair begins", 60_000),
+  freeMiB: numberFlag({
+    name: "free-mib",
+    description: "MiB that allocation leaves free on each device",
+    value: 256,
+    least: 0,
+    most: 1_000_000_000
+  })
 }
 
 /** `holdfast metadata`. */

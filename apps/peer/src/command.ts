@@ -1,22 +1,12 @@
 /** `peer`: one peer on NATS. */
 import { natsMessagingLayer } from "@holdfast/adapter-nats"
-import {
-  clusterFlag,
-  dataFlag,
-  failure,
-  natsAccessFlags,
-  natsConnections,
-  natsFlag,
-  serveLayer
-} from "@holdfast/process"
+import { dataFlag, failure, natsConnections, serveLayer, serviceFlags } from "@holdfast/process"
 import { PeerId } from "@holdfast/wire"
 import { Config, Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 
 const flags = {
-  cluster: clusterFlag,
-  nats: natsFlag,
-  ...natsAccessFlags,
+  ...serviceFlags,
   data: dataFlag,
   id: Flag.String("id").pipe(
     Flag.withDescription("This peer's name"),
@@ -26,10 +16,6 @@ const flags = {
   peers: Flag.String("peers").pipe(
     Flag.withDescription("The names of all peers, comma separated, the same for each of them"),
     Flag.withFallbackConfig(Config.String("HOLDFAST_PEERS"))
-  ),
-  check: Flag.Boolean("check").pipe(
-    Flag.withDescription("Check the configuration and exit"),
-    Flag.withDefault(false)
   )
 }
 

@@ -2,41 +2,35 @@
 import { layerChunkTransport } from "@holdfast/adapter-http"
 import { natsMessagingLayer } from "@holdfast/adapter-nats"
 import { clientLayer } from "@holdfast/client"
-import {
-  clusterFlag,
-  natsAccessFlags,
-  natsConnections,
-  natsFlag,
-  serveLayer
-} from "@holdfast/process"
+import { natsConnections, serveLayer, serviceFlags, timeFlag } from "@holdfast/process"
 import { WorkerId } from "@holdfast/wire"
 import { Config, Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 
 const flags = {
-  cluster: clusterFlag,
-  nats: natsFlag,
-  ...natsAccessFlags,
+  ...serviceFlags,
   id: Flag.String("id").pipe(
     Flag.withDescription("This worker's name"),
     Flag.withFallbackConfig(Config.String("HOLDFAST_WORKER")),
     Flag.withSchema(WorkerId)
   ),
-  leaseTermMs: Flag.Int("lease-term-ms").pipe(
-    Flag.withDescription("A worker not heard of for so long loses its shards"),
-    Flag.withDefault(15_000)
+  leaseTermMs: timeFlag(
+    "lease-term-ms",
+    "A worker not heard of for so long loses its shards",
+    15_000,
+    1_000
   ),
-  checkpointIntervalMs: Flag.Int("checkpoint-interval-ms").pipe(
-    Flag.withDescription("How often progress is stored"),
-    Flag.withDefault(2_000)
+  checkpointIntervalMs: timeFlag(
+    "checkpoint-interval-ms",
+    "How often progress is stored",
+    2_000,
+    1
   ),
-  discoveryIntervalMs: Flag.Int("discovery-interval-ms").pipe(
-    Flag.withDescription("How often new archives are looked for"),
-    Flag.withDefault(10_000)
-  ),
-  check: Flag.Boolean("check").pipe(
-    Flag.withDescription("Check the configuration and exit"),
-    Flag.withDefault(false)
+  discoveryIntervalMs: timeFlag(
+    "discovery-interval-ms",
+    "How often new archives are looked for",
+    10_000,
+    1
   )
 }
 

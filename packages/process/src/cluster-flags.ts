@@ -56,6 +56,43 @@ export const jsonFlag = Flag.Boolean("json").pipe(
   Flag.withDefault(false)
 )
 
+/** A whole number within bounds, shown with its default. */
+export const numberFlag = (options: {
+  readonly name: string
+  readonly description: string
+  readonly value: number
+  readonly least: number
+  readonly most: number
+}) => {
+  const { description, least, most, name, value } = options
+  return Flag.Int(name).pipe(
+    Flag.withDescription(`${description} (${value})`),
+    Flag.withDefault(value),
+    Flag.filter(
+      (given) => given >= least && given <= most,
+      (given) => `--${name} is ${given}; right would be ${least} to ${most}`
+    )
+  )
+}
+
+/** The longest time that a flag takes, in milliseconds: a week. */
+const timeMax = 7 * 24 * 3_600_000
+
+/** A time in milliseconds. */
+export const timeFlag = (name: string, description: string, value: number, least = 0) =>
+  numberFlag({ name, description, value, least, most: timeMax })
+
+/** The flags of every service that runs on NATS. */
+export const serviceFlags = {
+  cluster: clusterFlag,
+  nats: natsFlag,
+  ...natsAccessFlags,
+  check: Flag.Boolean("check").pipe(
+    Flag.withDescription("Check the configuration and exit"),
+    Flag.withDefault(false)
+  )
+}
+
 /** What the flags above say of NATS. */
 export interface NatsAccess {
   readonly natsCredentials: Option.Option<string>

@@ -7,7 +7,10 @@ export {
   type NatsAccess,
   natsAccessFlags,
   natsFlag,
-  natsOptionsOf
+  natsOptionsOf,
+  numberFlag,
+  serviceFlags,
+  timeFlag
 } from "./cluster-flags.ts"
 export { createClusterKey, macWith, readClusterKey } from "./cluster-key.ts"
 export { CommandFailure, failure, sentenceOf, sentenceOfCause } from "./command-failure.ts"

@@ -1,19 +1,25 @@
 /** `holdfast simulate`: whole clusters under faults, from seeds; a violation is a status of 1. */
-import { failure } from "@holdfast/process"
+import { failure, numberFlag } from "@holdfast/process"
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { openProgress } from "../output/progress.ts"
 import { writeLine } from "../output/standard-output.ts"
 
 const flags = {
-  seed: Flag.Int("seed").pipe(
-    Flag.withDescription("The first seed; the others follow it"),
-    Flag.withDefault(1)
-  ),
-  runs: Flag.Int("runs").pipe(
-    Flag.withDescription("How many runs, each with a seed of its own"),
-    Flag.withDefault(1)
-  ),
+  seed: numberFlag({
+    name: "seed",
+    description: "The first seed; the others follow it",
+    value: 1,
+    least: 0,
+    most: 4_294_967_295
+  }),
+  runs: numberFlag({
+    name: "runs",
+    description: "How many runs, each with a seed of its own",
+    value: 1,
+    least: 1,
+    most: 1_000_000
+  }),
   profile: Flag.String("profile").pipe(
     Flag.withDescription("archive, chunks, peers, workers, mixed, or all"),
     Flag.withDefault("all")

@@ -4,24 +4,18 @@ import {
   jsonFlag,
   natsAccessFlags,
   natsConnections,
-  natsFlag
+  natsFlag,
+  numberFlag
 } from "@holdfast/process"
 import { resolve } from "node:path"
 import { Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { embeddedDataFlag } from "../connection/connect.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { renderPairs } from "../output/table.ts"
 
 const count = (name: string, description: string, value: number, most: number) =>
-  Flag.Int(name).pipe(
-    Flag.withDescription(`${description} (${value})`),
-    Flag.withDefault(value),
-    Flag.filter(
-      (given) => given >= 1 && given <= most,
-      (given) => `--${name} is ${given}; right would be 1 to ${most}`
-    )
-  )
+  numberFlag({ name, description, value, least: 1, most })
 
 const flags = {
   cluster: clusterFlag,
@@ -32,10 +26,13 @@ const flags = {
   hosts: count("hosts", "Chunk servers, each with one device", 4, 16),
   peers: count("peers", "Peers", 3, 9),
   workers: count("workers", "Workers", 2, 16),
-  port: Flag.Int("port").pipe(
-    Flag.withDescription("The loopback port for other terminals, 0 for any"),
-    Flag.withDefault(0)
-  )
+  port: numberFlag({
+    name: "port",
+    description: "The loopback port for other terminals, 0 for any",
+    value: 0,
+    least: 0,
+    most: 65_535
+  })
 }
 
 const second = 1_000
