@@ -70,7 +70,7 @@ export const numberFlag = (options: {
     Flag.withDefault(value),
     Flag.filter(
       (given) => given >= least && given <= most,
-      (given) => `--${name} is ${given}; right would be ${least} to ${most}`
+      () => `a number from ${least} to ${most}`
     )
   )
 }
