@@ -20,6 +20,8 @@ export interface ChunkServerProcessOptions {
   readonly devices: ReadonlyArray<string>
   readonly listen: { readonly host: string; readonly port: number }
   readonly advertisedUrl?: string
+  /** Where it stands; absent where racks are not told apart. */
+  readonly rack?: string
   /** Bytes of each disk that are never written. */
   readonly reservedBytes: number
   readonly settings?: Partial<ChunkServerSettings>
@@ -60,6 +62,7 @@ export const runChunkServer = Effect.fnUntraced(function* (options: ChunkServerP
     mac: options.mac,
     listen: options.listen,
     ...(options.advertisedUrl === undefined ? {} : { advertisedUrl: options.advertisedUrl }),
+    ...(options.rack === undefined ? {} : { rack: options.rack }),
     devices: options.devices.map((directory) => ({
       directory,
       reservedBytes: options.reservedBytes,

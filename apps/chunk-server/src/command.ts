@@ -1,24 +1,21 @@
 /** `chunk-server`: one chunk server, its devices, on NATS for control and HTTP for bytes. */
 import { natsMessagingLayer } from "@holdfast/adapter-nats"
 import {
-  clusterFlag,
   dataFlag,
   keyFileFlag,
   macWith,
-  natsAccessFlags,
   natsConnections,
-  natsFlag,
+  numberFlag,
   readClusterKey,
-  serveLayer
+  serveLayer,
+  serviceFlags
 } from "@holdfast/process"
-import { HostId } from "@holdfast/wire"
+import { HostId, RackName } from "@holdfast/wire"
 import { Config, Effect, Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 
 const flags = {
-  cluster: clusterFlag,
-  nats: natsFlag,
-  ...natsAccessFlags,
+  ...serviceFlags,
   keyFile: keyFileFlag,
   data: dataFlag,
   id: Flag.String("id").pipe(
@@ -38,22 +35,30 @@ const flags = {
     Flag.withDescription("The address to listen on"),
     Flag.withDefault("127.0.0.1")
   ),
-  port: Flag.Int("listen-port").pipe(
-    Flag.withDescription("The port to listen on, 0 for any"),
-    Flag.withDefault(0)
-  ),
+  port: numberFlag({
+    name: "listen-port",
+    description: "The port to listen on, 0 for any",
+    value: 0,
+    least: 0,
+    most: 65_535
+  }),
   url: Flag.String("url").pipe(
     Flag.withDescription("The base URL that others reach this server by"),
     Flag.optional
   ),
-  reservedMiB: Flag.Int("reserved-mib").pipe(
-    Flag.withDescription("MiB of each disk that are never written"),
-    Flag.withDefault(256)
+  rack: Flag.String("rack").pipe(
+    Flag.withDescription("Where this host stands, for copies on distinct racks"),
+    Flag.withFallbackConfig(Config.String("HOLDFAST_RACK")),
+    Flag.withSchema(RackName),
+    Flag.optional
   ),
-  check: Flag.Boolean("check").pipe(
-    Flag.withDescription("Check the configuration and exit"),
-    Flag.withDefault(false)
-  )
+  reservedMiB: numberFlag({
+    name: "reserved-mib",
+    description: "MiB of each disk that are never written",
+    value: 256,
+    least: 0,
+    most: 1_000_000_000
+  })
 }
 
 /** `holdfast chunk-server`. */
@@ -76,6 +81,7 @@ export const chunkServerCommand = Command.make("chunk-server", flags, (options) 
         devices,
         listen: { host: options.host, port: options.port },
         ...(Option.isSome(options.url) ? { advertisedUrl: options.url.value } : {}),
+        ...(Option.isSome(options.rack) ? { rack: options.rack.value } : {}),
         reservedBytes: options.reservedMiB * 1024 * 1024
       })
     ).pipe(

@@ -2,10 +2,10 @@
  * Allocation: a reservation of room for one version of one chunk on distinct devices.
  *
  * ```
- *   candidates ─ exclude, room ─▶ eligible ─▶ pick of two on unused hosts ─▶ else on any host
+ *   candidates ─ exclude, room ─▶ eligible ─▶ pick of two of those that are furthest apart
  * ```
- * 1. Devices are always distinct; hosts are distinct as long as unused ones are eligible, after
- *    that a host is used again rather than the allocation refused.
+ * 1. Devices are always distinct, hosts and racks while unused ones are eligible (`spread.ts`); after
+ *    that they are used again rather than the allocation refused.
  * 2. Of two random devices the one with the greater share of free room is taken (power of two
  *    choices), so that full devices fill slowly without all writers meeting on the emptiest.
  * 3. Below `min` devices nothing is reserved; between `min` and `want` the rest is left to repair.
@@ -22,6 +22,7 @@ import { findRecord } from "./packed-tree.ts"
 import { refuse, type Refusal } from "./refusal.ts"
 import { recall, remember } from "./requests.ts"
 import { safeModeRetryMs } from "./safe-mode-view.ts"
+import { distanceRank } from "./spread.ts"
 
 /** Asks for a file id that was never used. */
 export interface CreateFile {
@@ -140,8 +141,9 @@ const choose = (draft: Draft, command: Alloc): Result.Result<ReadonlyArray<Devic
   while (chosen.length < want) {
     const unused = eligible.filter((device) => !chosen.includes(device))
     if (unused.length === 0) break
-    const apart = unused.filter((device) => chosen.every((other) => other.hostId !== device.hostId))
-    chosen.push(pickOfTwo(draft, apart.length > 0 ? apart : unused, next))
+    const furthest = Math.min(...unused.map((device) => distanceRank(device, chosen)))
+    const apart = unused.filter((device) => distanceRank(device, chosen) === furthest)
+    chosen.push(pickOfTwo(draft, apart, next))
   }
   return Result.succeed(chosen)
 }

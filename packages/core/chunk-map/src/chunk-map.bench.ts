@@ -59,6 +59,7 @@ const sign = (state: State, index: number): readonly [State, HeartbeatReply] =>
         hostId: HostId.make(`h${index}`),
         incarnation: 1,
         url: "http://h",
+        rack: `r${index % 8}`,
         sequence: now,
         devices: [
           {

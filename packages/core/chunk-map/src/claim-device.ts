@@ -27,14 +27,22 @@ export interface DeviceClaim {
   readonly available: number
 }
 
+/** Who claims a device. */
+export interface Claimant {
+  readonly hostId: HostId
+  readonly rack: string
+}
+
 /** Takes a host's word on a device; a sentence says why not. */
-export const claimDevice = (draft: Draft, hostId: HostId, claim: DeviceClaim): string | null => {
+export const claimDevice = (draft: Draft, host: Claimant, claim: DeviceClaim): string | null => {
+  const { hostId, rack } = host
   const known = draft.devices.get(claim.deviceId)
   if (known === undefined) {
     if (draft.devices.size >= draft.settings.devicesMax) {
       return `${draft.settings.devicesMax} devices are known, which is the limit`
     }
-    hear(draft, { ...newDevice(draft, claim.deviceId), hostId, epoch: claim.epoch }, claim)
+    const device = newDevice(draft, claim.deviceId)
+    hear(draft, { ...device, hostId, rack, epoch: claim.epoch }, claim)
     return null
   }
   const refusal = refuseClaim(draft, hostId, claim, known)
@@ -43,11 +51,12 @@ export const claimDevice = (draft: Draft, hostId: HostId, claim: DeviceClaim): s
   if (!sameSession) {
     abandonReport(draft, known)
     forgetCommands(draft, known)
-    const session = { hostId, epoch: claim.epoch, serving: false, fresh: false, report: null }
+    const gone = { serving: false, fresh: false, report: null }
+    const session = { hostId, rack, epoch: claim.epoch, ...gone }
     hear(draft, { ...known, ...session }, claim)
     return null
   }
-  hear(draft, known, claim)
+  hear(draft, { ...known, rack }, claim)
   return null
 }
 

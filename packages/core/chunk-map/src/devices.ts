@@ -66,6 +66,7 @@ export const flagsOf = (device: Device): number => {
 export const putDevice = (draft: Draft, device: Device): void => {
   draft.devices.set(device.deviceId, device)
   draft.candidates = null
+  draft.places = null
   draft.found.delete(device.deviceId)
   if (device.slot < 0) return
   const flags = flagsOf(device)
@@ -87,6 +88,7 @@ export const newDevice = (draft: Draft, deviceId: DeviceId): Device => {
     deviceId,
     index,
     hostId: null,
+    rack: "",
     epoch: 0,
     loggedEpoch: -1,
     loggedHost: null,

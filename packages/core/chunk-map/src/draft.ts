@@ -14,6 +14,7 @@ import { MapEdit, type OrderedMap } from "./ordered-map.ts"
 import { newCursor, type Cursor } from "./packed-tree.ts"
 import { TreeEdit } from "./packed-tree-edit.ts"
 import { SlotsEdit } from "./slots.ts"
+import type { Places } from "./spread.ts"
 
 /** Something that an operator should hear of. */
 export interface Alarm {
@@ -52,6 +53,8 @@ export interface Draft extends Maps {
   deviceNames: State["deviceNames"]
   /** Devices that may take new copies; null until somebody asks, and after a device changed. */
   candidates: ReadonlyArray<Device> | null
+  /** The hosts and racks of those devices; null in the same way. */
+  places: Places | null
   /** Devices looked up before, until one of them changes. */
   readonly found: Map<string, Device>
   readonly cursor: Cursor
@@ -116,6 +119,7 @@ export const openDraft = (
     figures: new FiguresEdit(base.figures),
     deviceNames: base.deviceNames,
     candidates: null,
+    places: null,
     found: new Map(),
     cursor: newCursor(),
     devices: new MapEdit(base.devices),
@@ -132,6 +136,7 @@ export const openDraft = (
     onlyCopy: new MapEdit(base.onlyCopy),
     veryLow: new MapEdit(base.veryLow),
     low: new MapEdit(base.low),
+    badlySpread: new MapEdit(base.badlySpread),
     requests: new MapEdit(base.requests),
     requestOrder: new MapEdit(base.requestOrder),
     journal: [],
@@ -164,6 +169,7 @@ export const sealDraft = (draft: Draft): Sealed => ({
     onlyCopy: draft.onlyCopy.seal(),
     veryLow: draft.veryLow.seal(),
     low: draft.low.seal(),
+    badlySpread: draft.badlySpread.seal(),
     requests: draft.requests.seal(),
     requestOrder: draft.requestOrder.seal()
   },

@@ -71,6 +71,7 @@ export const emptyState = (settings: Settings): State => ({
   onlyCopy: emptyMap(compareChunks),
   veryLow: emptyMap(compareChunks),
   low: emptyMap(compareChunks),
+  badlySpread: emptyMap(compareChunks),
   requests: emptyMap(compareTexts),
   requestOrder: emptyMap(compareNumbers)
 })

@@ -77,6 +77,8 @@ export interface Heartbeat {
   readonly hostId: HostId
   readonly incarnation: number
   readonly url: string
+  /** Where the host stands; empty when it does not say. */
+  readonly rack: string
   readonly sequence: number
   readonly devices: ReadonlyArray<DeviceFigures>
   readonly outcomes: ReadonlyArray<CommandOutcome>
@@ -111,13 +113,13 @@ export const heartbeat = (
     return refuse("overloaded", `${draft.settings.devicesMax} hosts are known, which is the limit`)
   }
   const late = host?.incarnation === beat.incarnation && beat.sequence <= host.sequence
-  const { hostId, incarnation, url } = beat
+  const { hostId, incarnation, url, rack } = beat
   const sequence = late ? host.sequence : beat.sequence
-  draft.hosts.set(hostId, { hostId, incarnation, url, sequence, lastHeard: draft.now })
+  draft.hosts.set(hostId, { hostId, incarnation, url, rack, sequence, lastHeard: draft.now })
   const refused: Array<{ deviceId: string; reason: string }> = []
   const claimed: Array<DeviceFigures> = []
   for (const figures of beat.devices) {
-    const reason = claimDevice(draft, beat.hostId, figures)
+    const reason = claimDevice(draft, beat, figures)
     if (reason === null) claimed.push(figures)
     else refused.push({ deviceId: figures.deviceId, reason })
   }

@@ -42,6 +42,8 @@ export interface Device {
   readonly deviceId: DeviceId
   readonly index: number
   readonly hostId: HostId | null
+  /** The rack of the host; empty when it names none. */
+  readonly rack: string
   readonly epoch: number
   /** The epoch that the journal knows, or -1. */
   readonly loggedEpoch: number
@@ -70,6 +72,8 @@ export interface Host {
   readonly hostId: HostId
   readonly incarnation: number
   readonly url: string
+  /** Where it stands; empty when it does not say. */
+  readonly rack: string
   readonly sequence: number
   readonly lastHeard: number
 }
@@ -270,6 +274,7 @@ export interface State extends Scalars {
   readonly onlyCopy: OrderedMap<ChunkKey, true>
   readonly veryLow: OrderedMap<ChunkKey, true>
   readonly low: OrderedMap<ChunkKey, true>
+  readonly badlySpread: OrderedMap<ChunkKey, true>
   readonly requests: OrderedMap<string, Remembered>
   readonly requestOrder: OrderedMap<number, string>
 }

@@ -186,7 +186,7 @@ const commit = (
   draft.chunks.put({ fileId, chunkId, version, goal, length, checksum, set })
   draft.journal.push({ _tag: "Committed", fileId, chunkId, version, goal, length, checksum })
   judgeOddAnew(draft, chunk)
-  queueIfWanted(draft, { fileId, chunkId, set, goal })
+  if (holders.length < goal) queueIfWanted(draft, { fileId, chunkId, set, goal })
 }
 
 /** The copies of the version before become stale. */

@@ -6,6 +6,7 @@
  * | only-copy | one copy that can be read, and is below its goal | its queue |
  * | very-low | fewer than half its goal | its queue |
  * | low | fewer than its goal | its queue |
+ * | badly-spread | its goal, on fewer hosts or racks than it could | its queue |
  * | surplus | more than its goal | no queue: trimming takes no slot of a copy, the sweep does it |
  *
  * A copy on a draining device can be read and copied from, and counts for nothing. The queues hold
@@ -16,9 +17,10 @@ import type { Draft } from "./draft.ts"
 import type { ChunkKey } from "./identity.ts"
 import type { MapEdit } from "./ordered-map.ts"
 import { COUNTED, countSlots, EXPECTED, LOCATED } from "./slots.ts"
+import { countedHolders, isBadlySpread } from "./spread.ts"
 
 /** The classes that copies are made for, the most urgent first. */
-export const repairClasses = ["only-copy", "very-low", "low"] as const
+export const repairClasses = ["only-copy", "very-low", "low", "badly-spread"] as const
 /** A class that copies are made for. */
 export type RepairClass = (typeof repairClasses)[number]
 
@@ -30,7 +32,9 @@ export const wantOf = (draft: Draft, set: number, goal: number): Want => {
   const { sets, slots } = draft
   const counted = countSlots(sets, slots, set, COUNTED)
   if (counted > goal) return "surplus"
-  if (counted === goal) return "nothing"
+  if (counted === goal) {
+    return isBadlySpread(draft, countedHolders(draft, set)) ? "badly-spread" : "nothing"
+  }
   const located = countSlots(sets, slots, set, LOCATED)
   if (located === 0) return "nothing"
   if (mayBeBack(draft, set, located)) return "wait"
@@ -65,6 +69,8 @@ export const repairQueue = (draft: Draft, name: RepairClass): MapEdit<ChunkKey, 
       return draft.veryLow
     case "low":
       return draft.low
+    case "badly-spread":
+      return draft.badlySpread
   }
 }
 

@@ -5,7 +5,9 @@
  *    because the target's word on length and checksum decides.
  * 2. A target has reported everything, is heard, is meant to be used, has room, holds no copy of
  *    the chunk in any state and is not about to delete one.
- * 3. Neither has more copies under way than its slots carry (`copy-load.ts`).
+ * 3. Among targets the spread decides first (`spread.ts`), then the load, then free room; a chunk that
+ *    has its goal is copied only to where its spread becomes better.
+ * 4. Neither has more copies under way than its slots carry (`copy-load.ts`).
  */
 import { roomOf } from "./alloc.ts"
 import { copiesUnderWay } from "./copies.ts"
@@ -18,6 +20,7 @@ import type { Device } from "./model.ts"
 import { oddCopies } from "./odd.ts"
 import type { ChunkRecord } from "./packed-tree.ts"
 import { LOCATED } from "./slots.ts"
+import { countedHolders, distanceRank, improvesSpread } from "./spread.ts"
 
 /** Whether a device could take one copy more, however small. */
 export const anyTargetIsFree = (draft: Draft): boolean => {
@@ -59,13 +62,14 @@ export const chooseTarget = (
   const { settings, figures } = draft
   const limit = loadMax(settings.copiesInMax, extra) - copyLoad(settings, record.length)
   const taken = takenDevices(draft, record)
-  const hosts = new Set<string | null>()
-  for (const index of taken) hosts.add(deviceAt(draft, index)?.hostId ?? null)
+  const company = companyOf(draft, record)
+  const mustImprove = company.length >= record.goal
   let best: Device | undefined
   let bestRank = Number.POSITIVE_INFINITY
   let busy = false
   for (const device of candidates(draft)) {
     if (taken.has(device.index)) continue
+    if (mustImprove && !improvesSpread(device, company)) continue
     const room = roomOf(draft, device) - figures.get(device.index, BYTES_IN)
     if (room < record.length || hasDeletion(draft, device, record)) continue
     const load = figures.get(device.index, LOAD_IN)
@@ -74,13 +78,20 @@ export const chooseTarget = (
       continue
     }
     const share = room / Math.max(1, device.capacity)
-    const rank = (hosts.has(device.hostId) ? 100_000 : 0) + load - Math.min(0.999, share)
+    const rank = distanceRank(device, company) * 100_000 + load - Math.min(0.999, share)
     if (rank < bestRank) {
       bestRank = rank
       best = device
     }
   }
   return best ?? (busy ? "busy" : "none")
+}
+
+/** The devices whose copies will count: holders, and targets of copies under way. */
+const companyOf = (draft: Draft, record: ChunkRecord): ReadonlyArray<Device> => {
+  const targets = copiesUnderWay(draft, record).map(({ device }) => deviceAt(draft, device))
+  const coming = targets.filter((device) => device !== undefined)
+  return [...countedHolders(draft, record.set), ...coming]
 }
 
 /** Devices that hold the chunk in any state, or are about to. */

@@ -113,11 +113,15 @@ const planChunk = (draft: Draft, name: RepairClass, key: ChunkKey, extra: boolea
   return { copies: 0, waits: false }
 }
 
-/** The copies that a chunk still lacks, those under way not counted. */
-const missingCopies = (draft: Draft, record: ChunkRecord): number =>
-  record.goal -
-  countSlots(draft.sets, draft.slots, record.set, COUNTED) -
-  copiesUnderWay(draft, record).length
+/**
+ * The copies that a chunk still lacks, those under way not counted. One that is badly spread wants
+ * one in a better place; what is too much afterwards is trimmed.
+ */
+const missingCopies = (draft: Draft, record: ChunkRecord): number => {
+  const counted = countSlots(draft.sets, draft.slots, record.set, COUNTED)
+  const wanted = counted === record.goal ? counted + 1 : record.goal
+  return wanted - counted - copiesUnderWay(draft, record).length
+}
 
 const planCopies = (draft: Draft, record: ChunkRecord, extra: boolean): Planned => {
   let copies = 0

@@ -8,11 +8,14 @@ import { someoneIsExpected } from "./locate.ts"
 import { findRecord } from "./packed-tree.ts"
 import { viewSafeMode, type SafeModeView } from "./safe-mode.ts"
 import { COUNTED, countSlots, EXPECTED, LOCATED } from "./slots.ts"
+import { countedHolders, isBadlySpread } from "./spread.ts"
 
 /** Committed chunks by health; a chunk is counted once. */
 export interface HealthCounts {
   readonly known: number
   readonly atGoal: number
+  /** Of those at their goal, the ones that could stand on more hosts or racks. */
+  readonly badlySpread: number
   readonly belowGoal: number
   readonly surplus: number
   readonly unknown: number
@@ -55,7 +58,15 @@ export interface DeviceView {
 export const countHealth = (draft: Draft): HealthCounts => {
   const { sets, slots } = draft
   const expected = someoneIsExpected(draft)
-  const health = { atGoal: 0, belowGoal: 0, surplus: 0, unknown: 0, missing: 0, corrupt: 0 }
+  const health = {
+    atGoal: 0,
+    badlySpread: 0,
+    belowGoal: 0,
+    surplus: 0,
+    unknown: 0,
+    missing: 0,
+    corrupt: 0
+  }
   eachCount(draft.counts, (set, goal, chunks) => {
     if (countSlots(sets, slots, set, LOCATED) === 0) {
       const unknown = expected || countSlots(sets, slots, set, EXPECTED) > 0
@@ -63,8 +74,10 @@ export const countHealth = (draft: Draft): HealthCounts => {
       return
     }
     const counted = countSlots(sets, slots, set, COUNTED)
-    if (counted === goal) health.atGoal += chunks
-    else health[counted < goal ? "belowGoal" : "surplus"] += chunks
+    if (counted === goal) {
+      health.atGoal += chunks
+      if (isBadlySpread(draft, countedHolders(draft, set))) health.badlySpread += chunks
+    } else health[counted < goal ? "belowGoal" : "surplus"] += chunks
   })
   const corrupt = expected ? 0 : countCorrupt(draft)
   health.missing -= corrupt

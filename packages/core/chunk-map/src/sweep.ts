@@ -6,8 +6,9 @@
  * should be cost one look at a remembered verdict, so 100,000 of them take about a millisecond.
  *
  * Trimming never leaves fewer than the goal of assured copies: on devices that are heard, have
- * reported, and give no reason for doubt. Which copy goes is decided by the state alone: on a host
- * that holds another one first, then on the device with the least free share, then by name.
+ * reported, and give no reason for doubt. Which copy goes is decided by the state alone: the one
+ * that the spread can spare first (a host that holds another one, then a rack), then the one on the
+ * device with the least free share, then by name.
  */
 import { roomOf } from "./alloc.ts"
 import { copiesUnderWay } from "./copies.ts"
@@ -33,6 +34,7 @@ import {
 import { isRepair, queueRepair, wantOf } from "./repair-class.ts"
 import { inSafeMode } from "./safe-mode-view.ts"
 import { ASSURED, COUNTED, countSlots, RETIRED } from "./slots.ts"
+import { countedHolders, isBadlySpread, sparedBy } from "./spread.ts"
 
 /** Looks at the next chunks of the pass; in safe mode at none. */
 export const sweepChunks = (draft: Draft): void => {
@@ -64,7 +66,8 @@ const isAsItShouldBe = (draft: Draft, set: number, goal: number): boolean => {
   const { sets, slots } = draft
   const members = sets.members(set).length
   if (members === 0) return true
-  return members === goal && countSlots(sets, slots, set, COUNTED) === goal
+  if (members !== goal || countSlots(sets, slots, set, COUNTED) !== goal) return false
+  return !isBadlySpread(draft, countedHolders(draft, set))
 }
 
 const attend = (draft: Draft, cursor: Cursor): void => {
@@ -125,12 +128,11 @@ const pickSurplus = (
   draft: Draft,
   holders: ReadonlyArray<{ slot: number; device: Device }>
 ): { slot: number; device: Device } => {
-  const crowded = (device: Device) =>
-    holders.filter((other) => other.device.hostId === device.hostId).length > 1 ? 1 : 0
+  const devices = holders.map(({ device }) => device)
   const share = (device: Device) => roomOf(draft, device) / Math.max(1, device.capacity)
   const order = holders.toSorted(
     (left, right) =>
-      crowded(right.device) - crowded(left.device) ||
+      sparedBy(right.device, devices) - sparedBy(left.device, devices) ||
       share(left.device) - share(right.device) ||
       (left.device.deviceId < right.device.deviceId ? 1 : -1)
   )

@@ -35,6 +35,13 @@ export const WorkerId = identifier.pipe(Schema.brand("WorkerId"))
 /** Names a worker process. */
 export type WorkerId = typeof WorkerId.Type
 
+/** Names a rack, or any place that fails as one: `dc1/row2/rack7`. */
+export const RackName = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_./-]{0,63}$/, {
+    expected: "1 to 64 letters, digits, '-', '_', '.' or '/', the first a letter or digit"
+  })
+)
+
 /** A non-negative safe integer: incarnations, epochs, counters, byte counts. */
 export const Count = Schema.Int.check(
   Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })

@@ -27,6 +27,7 @@ export {
   HostId,
   identifierPattern,
   PeerId,
+  RackName,
   WorkerId
 } from "./identifiers.ts"
 export * as MetadataChunkServerOperations from "./metadata-chunk-servers.ts"

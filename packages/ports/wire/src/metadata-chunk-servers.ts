@@ -1,7 +1,7 @@
 /** What chunk servers tell the metadata service, and the commands it answers with. */
 import { ChunkDescription, ChunkName, ChunkTarget } from "@holdfast/storage"
 import { Schema } from "effect"
-import { Count, DeviceId, HostId } from "./identifiers.ts"
+import { Count, DeviceId, HostId, RackName } from "./identifiers.ts"
 import { operation } from "./operation.ts"
 
 /** Order-independent sum of a device's copies; see the chunk map's digest. */
@@ -88,6 +88,8 @@ export const heartbeat = operation({
     hostId: HostId,
     incarnation: Count,
     url: Schema.String,
+    /** Where the server stands; absent where racks are not told apart. */
+    rack: Schema.optionalKey(RackName),
     sequence: Count,
     devices: Schema.Array(DeviceFigures).check(Schema.isMaxLength(256)),
     outcomes: Schema.Array(CommandOutcome).check(Schema.isMaxLength(listMax)),

@@ -33,6 +33,18 @@ const fill = (
     return write(cluster, name, patterned(10), [target(at, deviceId, name, "write")])
   })
 
+describe("heartbeats", () => {
+  it.live("name the rack of the host, if it has one", () =>
+    Effect.gen(function* () {
+      const cluster = yield* makeCluster
+      yield* cluster.startServer("h1", ["d1"], { rack: "dc1/r7" })
+      yield* cluster.startServer("h2", ["d2"])
+      assert.strictEqual(lastOf(cluster, "h1")?.rack, "dc1/r7")
+      assert.notProperty(lastOf(cluster, "h2") ?? {}, "rack")
+    })
+  )
+})
+
 describe("reports", () => {
   it.live("a device reports all it holds, in parts that fit the transport", () =>
     Effect.gen(function* () {

@@ -57,7 +57,7 @@ const send = Effect.fnUntraced(function* (
   options: { readonly goodbye: boolean; readonly deadline: Duration.Duration }
 ) {
   const { telling, url } = heart
-  const { hostId, incarnation, clusterId } = heart.options
+  const { hostId, incarnation, clusterId, rack } = heart.options
   const figures = yield* Effect.forEach(heart.devices.open(), figuresOf, {
     concurrency: "unbounded"
   })
@@ -70,6 +70,7 @@ const send = Effect.fnUntraced(function* (
       hostId,
       incarnation,
       url,
+      ...(rack === undefined ? {} : { rack }),
       sequence,
       devices: figures.flat(),
       outcomes: telling.outcomes.batch(sequence),

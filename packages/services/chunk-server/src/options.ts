@@ -22,6 +22,8 @@ export interface ChunkServerOptions {
   readonly listen: { readonly host: string; readonly port: number }
   /** The base URL to tell others; absent for the one that is listened on. */
   readonly advertisedUrl?: string
+  /** Where it stands; absent where racks are not told apart. */
+  readonly rack?: string
   readonly devices: ReadonlyArray<DeviceOptions>
   readonly settings?: Partial<ChunkServerSettings>
 }

@@ -121,7 +121,7 @@ export const chunkServerHandlers = (engine: Engine) => ({
       ...said,
       outcome: outcomeOf(said.outcome)
     }))
-    const beat = { ...request, outcomes }
+    const beat = { ...request, rack: request.rack ?? "", outcomes }
     const { reply, commands } = yield* engine.submit(
       (draft) =>
         Result.map(Result.mapError(heartbeat(draft, beat), refused), (reply) => ({

@@ -74,6 +74,7 @@ export class Cluster {
       sequence: 0,
       alive: true,
       url: `http://${hostId}`,
+      rack: "",
       disks: deviceIds.map((name) => ({
         deviceId: DeviceId.make(name),
         epoch: 1,
@@ -112,6 +113,7 @@ export class Cluster {
       hostId: server.hostId,
       incarnation: server.incarnation,
       url: server.url,
+      rack: server.rack,
       sequence: server.sequence,
       devices: server.disks.map((disk) => ({
         deviceId: disk.deviceId,

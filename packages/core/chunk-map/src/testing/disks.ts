@@ -23,6 +23,7 @@ export interface Server {
   sequence: number
   alive: boolean
   url: string
+  rack: string
   readonly disks: Array<Disk>
   outcomes: Array<CommandOutcome>
   changes: Array<CopyChange>

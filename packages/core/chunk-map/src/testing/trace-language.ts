@@ -2,7 +2,7 @@
  * The little language of this core's traces: the metadata service's map, and chunk servers.
  *
  *     settings leaseMs=10000               first of all, where the numbers of the tests do not suit
- *     server h1 a b                        a chunk server with the disks a and b; `epoch=` of them
+ *     server h1 a b                        a chunk server with the disks a and b; `epoch=`, `rack=`
  *     ready a b c                          servers ha, hb, hc with a disk each, which have reported
  *     beat h1                              a heartbeat; the server reports and does what it is told
  *     lost-beat h1                         the same, but the answer is lost
@@ -191,6 +191,7 @@ class World {
     const epoch = command.numberSetting("epoch") ?? 1
     const server = this.cluster.addServer(command.word("a host"), ...command.rest())
     for (const disk of server.disks) disk.epoch = epoch
+    server.rack = command.setting("rack") ?? ""
     return []
   }
 

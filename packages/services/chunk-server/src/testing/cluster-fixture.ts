@@ -120,6 +120,7 @@ export const makeCluster = Effect.gen(function* () {
       readonly settings?: Partial<ChunkServerSettings>
       readonly capacityBytes?: number
       readonly incarnation?: number
+      readonly rack?: string
     } = {}
   ) =>
     startChunkServer({
@@ -128,6 +129,7 @@ export const makeCluster = Effect.gen(function* () {
       incarnation: options.incarnation ?? 1,
       mac,
       listen: { host: on.name, port: 0 },
+      ...(options.rack === undefined ? {} : { rack: options.rack }),
       devices: deviceIds.map((deviceId) => ({
         directory: directoryOf(deviceId),
         reservedBytes: 0,
