@@ -6,6 +6,7 @@ import { runProcess } from "@holdfast/process"
 import { workerCommand } from "@holdfast/worker-app"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
+import { aggregateCommand } from "./commands/aggregate.ts"
 import { archiveCommand } from "./commands/archive.ts"
 import { demoCommand } from "./commands/demo.ts"
 import { devicesCommand } from "./commands/devices.ts"
@@ -48,6 +49,7 @@ const holdfast = Command.make("holdfast").pipe(
     partitionsCommand,
     shardsCommand,
     safeModeCommand,
+    aggregateCommand,
     simulateCommand,
     metadataCommand,
     chunkServerCommand,

@@ -25,7 +25,8 @@ const textOf = (bytes: Uint8Array): string | undefined => {
 
 const base64Of = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64")
 
-const textOrBase64 = (name: string, bytes: Uint8Array): Record<string, unknown> => {
+/** Bytes as text under a name, or in base64 under that name with its ending where they are none. */
+export const textOrBase64 = (name: string, bytes: Uint8Array): Record<string, unknown> => {
   const text = textOf(bytes)
   return text === undefined ? { [`${name}Base64`]: base64Of(bytes) } : { [name]: text }
 }
