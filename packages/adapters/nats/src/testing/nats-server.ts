@@ -20,6 +20,8 @@ export interface NatsServerOptions {
 export interface NatsServer {
   readonly url: string
   readonly port: number
+  /** The process that runs now. */
+  readonly pid: () => number | undefined
   /** Ends the process at once, as a crash would. */
   readonly kill: () => Promise<void>
   /** Freezes the process: its sockets stay open and nothing answers. */
@@ -60,6 +62,7 @@ export const startNatsServer = async (options: NatsServerOptions = {}): Promise<
   return {
     url: `nats://127.0.0.1:${port}`,
     port,
+    pid: () => child?.pid,
     kill,
     freeze: () => void child?.kill("SIGSTOP"),
     thaw: () => void child?.kill("SIGCONT"),
