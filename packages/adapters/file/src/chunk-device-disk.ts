@@ -1,6 +1,6 @@
 /**
- * The calls a chunk device makes of its file system, as one small interface: the seam at which
- * tests cut the power, fill the disk and run out of file descriptors.
+ * The calls a chunk device or a journal makes of its file system, as one small interface: the seam
+ * at which tests cut the power, fill the disk and run out of file descriptors.
  */
 import { constants } from "node:fs"
 import {
@@ -26,6 +26,8 @@ export interface DiskFile {
   readonly syncData: () => Promise<void>
   /** Makes the bytes and the file's own facts durable. */
   readonly sync: () => Promise<void>
+  /** Cuts what stands behind `length`. */
+  readonly truncate: (length: number) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -35,6 +37,8 @@ export interface Disk {
   readonly create: (path: string) => Promise<DiskFile>
   /** Opens a file for reading. A symbolic link is refused. */
   readonly open: (path: string) => Promise<DiskFile>
+  /** Opens a file that exists for reading and writing. A symbolic link is refused. */
+  readonly openToWrite: (path: string) => Promise<DiskFile>
   readonly rename: (from: string, to: string) => Promise<void>
   /** Gives a file a second name; fails with `EEXIST` when that name is taken. */
   readonly link: (from: string, to: string) => Promise<void>
@@ -77,6 +81,7 @@ const openFile = async (path: string, flags: number): Promise<DiskFile> => {
     size: async () => (await handle.stat()).size,
     syncData: () => handle.datasync(),
     sync: () => handle.sync(),
+    truncate: (length) => handle.truncate(length),
     close: () => handle.close()
   }
 }
@@ -94,6 +99,7 @@ const syncDirectory = async (path: string): Promise<void> => {
 export const nodeDisk: Disk = {
   create: (path) => openFile(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL),
   open: (path) => openFile(path, constants.O_RDONLY),
+  openToWrite: (path) => openFile(path, constants.O_RDWR),
   rename,
   link,
   unlink,

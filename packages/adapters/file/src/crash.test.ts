@@ -30,38 +30,46 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-const startAppending = (store: string, appends: number, entries: number): ChildProcess => {
-  const args = [...command, "append", store, `${appends}`, `${entries}`]
+/** The two journals: on files of its own, and on LMDB as the other stores are. */
+type Kind = "log" | "lmdb"
+
+const startAppending = (
+  kind: Kind,
+  store: string,
+  appends: number,
+  entries: number
+): ChildProcess => {
+  const args = [...command, kind, "append", store, `${appends}`, `${entries}`]
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] })
   children.push(child)
   return child
 }
 
 /** Opens stores one after another in a process of their own; answers what it found in each. */
-const recover = (...stores: ReadonlyArray<string>): ReadonlyArray<string> =>
-  execFileSync(process.execPath, [...command, "recover", ...stores], {
+const recover = (kind: Kind, ...stores: ReadonlyArray<string>): ReadonlyArray<string> =>
+  execFileSync(process.execPath, [...command, kind, "recover", ...stores], {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "ignore"]
   })
     .trim()
     .split("\n")
 
-describe("a process that is killed", () => {
+describe.each(["log", "lmdb"] as const)("a process that is killed, %s", (kind) => {
   it("loses no entry that was answered, keeps whole appends in order and leaves no lock", async () => {
-    const store = join(directory, "killed")
-    const child = startAppending(store, 1_000_000, 3)
+    const store = join(directory, `killed-${kind}`)
+    const child = startAppending(kind, store, 1_000_000, 3)
     const ended = new Promise((resolve) => child.once("exit", resolve))
     let answered = 0
     let whileItLived: ReadonlyArray<string> = []
     if (child.stdout === null) throw new Error("the process has no output")
     for await (const line of createInterface({ input: child.stdout })) {
       answered = line === "open" ? 0 : Number(line)
-      if (answered === 30) whileItLived = recover(store)
+      if (answered === 30) whileItLived = recover(kind, store)
       if (answered === 900) child.kill("SIGKILL")
     }
     await ended
     expect(whileItLived).toEqual(["refused locked"])
-    const [shape = "", count = ""] = (recover(store)[0] ?? "").split(" ")
+    const [shape = "", count = ""] = (recover(kind, store)[0] ?? "").split(" ")
     expect(shape).toBe("dense")
     expect(Number(count)).toBeGreaterThanOrEqual(answered)
     expect(Number(count) % 3).toBe(0)
@@ -94,7 +102,7 @@ describe("peer-T44: a data file that is not what it was", () => {
 
   beforeAll(async () => {
     const filled = join(directory, "filled")
-    const child = startAppending(filled, 40, 25)
+    const child = startAppending("lmdb", filled, 40, 25)
     await new Promise((resolve) => child.once("exit", resolve))
     const stores = harms.map(([what, harm], index) => {
       const store = join(directory, `harm-${index}`)
@@ -102,7 +110,7 @@ describe("peer-T44: a data file that is not what it was", () => {
       harm(store)
       return [what, store] as const
     })
-    const answers = recover(...stores.map(([, store]) => store))
+    const answers = recover("lmdb", ...stores.map(([, store]) => store))
     for (const [index, [what]] of stores.entries()) found.set(what, answers[index] ?? "nothing")
   }, 60_000)
 

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Journal } from "@holdfast/storage"
 import { Context, Effect, Layer, Result, Stream } from "effect"
 import { execFileSync, spawnSync } from "node:child_process"
@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url"
 import { openEnvironment } from "./environment.ts"
 import { temporaryDirectory } from "./testing/harm.ts"
 import { fileJournal } from "./index.ts"
+import { lmdbJournal } from "./lmdb-journal.ts"
 import { StoreRefused } from "./store-refused.ts"
 
 const openStore = Effect.map(
@@ -134,36 +135,57 @@ describe("the identity of a store", () => {
 
 const hasStrace = spawnSync("strace", ["-V"]).status === 0
 
+/** What a process that appends five times did, as its system calls tell it. */
+const tracedAppends = (kind: "log" | "lmdb"): ReadonlyArray<string> => {
+  const directory = mkdtempSync(join(tmpdir(), "holdfast-trace-"))
+  try {
+    const script = fileURLToPath(new URL("testing/appending-process.ts", import.meta.url))
+    const trace = join(directory, "trace")
+    const calls = "trace=fdatasync,fsync,msync,openat,pwrite64,write"
+    const node = [process.execPath, "--conditions=@holdfast/source", script, kind]
+    const store = join(directory, "store")
+    execFileSync("strace", ["-f", "-e", calls, "-o", trace, ...node, "append", store, "5", "1"])
+    return execFileSync("grep", ["-E", "fdatasync|O_DSYNC|pwrite64|write\\(1,", trace], {
+      encoding: "utf8"
+    }).split("\n")
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const saidIn = (line: string): ReadonlyArray<string> => {
+  const said = /write\(1, "(\d+)\\n"/.exec(line)?.[1]
+  return said === undefined ? [] : [`said ${said}`]
+}
+
 describe.skipIf(!hasStrace)("a sync comes before the answer (needs strace)", () => {
-  it("each append is said only after the pages and the head were synced", () => {
-    const directory = mkdtempSync(join(tmpdir(), "holdfast-trace-"))
-    try {
-      const script = fileURLToPath(new URL("testing/appending-process.ts", import.meta.url))
-      const trace = join(directory, "trace")
-      const calls = "trace=fdatasync,fsync,msync,openat,pwrite64,write"
-      const node = [process.execPath, "--conditions=@holdfast/source", script]
-      const store = join(directory, "store")
-      execFileSync("strace", ["-f", "-e", calls, "-o", trace, ...node, "append", store, "5", "1"])
-      const lines = execFileSync("grep", ["-E", "fdatasync|O_DSYNC|pwrite64|write\\(1,", trace], {
-        encoding: "utf8"
-      }).split("\n")
-      const synced = /O_DSYNC.* = (\d+)$/.exec(
-        lines.find((line) => /O_DSYNC/.test(line)) ?? ""
-      )?.[1]
-      assert.isDefined(synced)
-      const events = lines.flatMap((line) => {
-        if (/fdatasync\(\d+\)\s+= 0/.test(line)) return ["pages"]
-        if (new RegExp(`pwrite64\\(${synced},`).test(line)) return ["head"]
-        const said = /write\(1, "(\d+)\\n"/.exec(line)?.[1]
-        return said === undefined ? [] : [`said ${said}`]
-      })
-      for (const number of [1, 2, 3, 4, 5]) {
-        const index = events.indexOf(`said ${number}`)
-        assert.deepStrictEqual(events.slice(index - 2, index), ["pages", "head"], events.join(" "))
-      }
-    } finally {
-      rmSync(directory, { recursive: true, force: true })
+  const expectBeforeEach = (events: ReadonlyArray<string>, before: ReadonlyArray<string>) => {
+    for (const number of [1, 2, 3, 4, 5]) {
+      const index = events.indexOf(`said ${number}`)
+      assert.deepStrictEqual(events.slice(index - before.length, index), before, events.join(" "))
     }
+  }
+
+  it("log: each append is said only after its batch was written and synced", () => {
+    const events = tracedAppends("log").flatMap((line) => {
+      if (/fdatasync(\(\d+\)| resumed>\))\s+= 0/.test(line)) return ["synced"]
+      if (/pwrite64\(\d+, "HJ/.test(line)) return ["written"]
+      return saidIn(line)
+    })
+    expectBeforeEach(events, ["written", "synced"])
+  })
+
+  it("LMDB: each append is said only after the pages and the head were synced", () => {
+    const lines = tracedAppends("lmdb")
+    const opening = lines.find((line) => /O_DSYNC/.test(line)) ?? ""
+    const synced = /O_DSYNC.* = (\d+)$/.exec(opening)?.[1]
+    assert.isDefined(synced)
+    const events = lines.flatMap((line) => {
+      if (/fdatasync\(\d+\)\s+= 0/.test(line)) return ["pages"]
+      if (new RegExp(`pwrite64\\(${synced},`).test(line)) return ["head"]
+      return saidIn(line)
+    })
+    expectBeforeEach(events, ["pages", "head"])
   })
 })
 
@@ -177,7 +199,18 @@ const mountSmallDisk = (): { readonly directory: string } | { readonly reason: s
 
 const smallDisk = mountSmallDisk()
 
-describe("a disk that is full", () => {
+afterAll(() => {
+  if ("reason" in smallDisk) return
+  spawnSync("umount", [smallDisk.directory])
+  rmSync(smallDisk.directory, { recursive: true, force: true })
+})
+
+const journals = [
+  ["log", fileJournal],
+  ["LMDB", lmdbJournal]
+] as const
+
+describe.each(journals)("a disk that is full, %s", (name, journalIn) => {
   it.live.skipIf("reason" in smallDisk)(
     `peer-B13: is a typed refusal, what was there is read, and it goes on when there is room${
       "reason" in smallDisk ? ` (${smallDisk.reason})` : ""
@@ -185,21 +218,19 @@ describe("a disk that is full", () => {
     () =>
       Effect.gen(function* () {
         if ("reason" in smallDisk) return
-        const { directory } = smallDisk
+        const directory = join(smallDisk.directory, name)
+        mkdirSync(directory)
         yield* Effect.addFinalizer(() =>
-          Effect.sync(() => {
-            spawnSync("umount", [directory])
-            rmSync(directory, { recursive: true, force: true })
-          })
+          Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
         )
         const ballast = join(directory, "ballast")
         writeFileSync(ballast, new Uint8Array(8_000_000))
         mkdirSync(join(directory, "store"))
-        // Less than no reserve: LMDB is let run into the end of the disk.
+        // Less than no reserve: the journal is let run into the end of the disk.
         const options = { directory: join(directory, "store"), reserveBytes: -1e9 }
         yield* Effect.scoped(
           Effect.gen(function* () {
-            const journal = Context.get(yield* Layer.build(fileJournal(options)), Journal)
+            const journal = Context.get(yield* Layer.build(journalIn(options)), Journal)
             const entry = new Uint8Array(100_000).fill(7)
             let kept = 0
             let refusal: string | undefined

@@ -28,3 +28,15 @@ export const splitFrames = (joined: Uint8Array): ReadonlyArray<Uint8Array> => {
   }
   return parts
 }
+
+/** How many byte strings were joined. What was not joined by `joinFrames` throws. */
+export const countFrames = (joined: Uint8Array): number => {
+  const view = new DataView(joined.buffer, joined.byteOffset, joined.byteLength)
+  let count = 0
+  let offset = 0
+  while (offset < joined.length) {
+    offset += LENGTH_BYTES + view.getUint32(offset)
+    count += 1
+  }
+  return count
+}

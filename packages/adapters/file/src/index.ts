@@ -1,10 +1,10 @@
 /**
- * Journal, PartitionStore, CheckpointStore, Lease and record spool on LMDB; ChunkDevice and
+ * PartitionStore, CheckpointStore, Lease and record spool on LMDB; Journal, ChunkDevice and
  * RecordSource on plain files.
  */
 export { layerChunkDevices } from "./chunk-device.ts"
 export { fileJournal } from "./file-journal.ts"
-export type { FileJournalOptions } from "./open-journal.ts"
+export type { FileJournalOptions } from "./log-journal.ts"
 export type { StoreOptions } from "./environment.ts"
 export { filePartitionStore } from "./file-partition-store.ts"
 export type { FilePartitionStoreOptions } from "./file-partition-store.ts"

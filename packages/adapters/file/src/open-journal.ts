@@ -19,7 +19,7 @@ const ENTRY_BYTES_MAX = 16_777_216
 const SLICE_REMOVALS = 2_000
 
 /** Where a journal is and how large an entry may be. */
-export interface FileJournalOptions extends StoreOptions {
+export interface LmdbJournalOptions extends StoreOptions {
   /** The largest entry or snapshot part; 16 MiB if absent. */
   readonly entryBytesMax?: number
 }
@@ -131,7 +131,7 @@ export const removeForgotten = Effect.fnUntraced(function* (journal: OpenJournal
 
 /** Opens the tables, removes what does not count and measures what does. */
 export const openJournal = Effect.fnUntraced(function* (
-  options: FileJournalOptions
+  options: LmdbJournalOptions
 ): Effect.fn.Return<OpenJournal, StoreRefused, Scope.Scope> {
   const environment = yield* openEnvironment({ ...options, kind: "journal" })
   const compacting = yield* Semaphore.make(1)

@@ -2,8 +2,8 @@
  * A process for tests that end it without warning, or that might end it: it opens a journal and
  * says on standard output what was answered.
  *
- *     node appending-process.ts append <directory> <appends> <entries an append>
- *     node appending-process.ts recover <directory> ...
+ *     node appending-process.ts <log|lmdb> append <directory> <appends> <entries an append>
+ *     node appending-process.ts <log|lmdb> recover <directory> ...
  */
 import { Journal } from "@holdfast/storage"
 import * as Context from "effect/Context"
@@ -12,8 +12,10 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { writeSync } from "node:fs"
 import { fileJournal } from "../file-journal.ts"
+import { lmdbJournal } from "../lmdb-journal.ts"
 
-const [mode = "", ...rest] = process.argv.slice(2)
+const [kind = "", mode = "", ...rest] = process.argv.slice(2)
+const journalIn = kind === "lmdb" ? lmdbJournal : fileJournal
 const STANDARD_OUTPUT = 1
 
 const say = (line: string): void => {
@@ -49,7 +51,7 @@ const withJournal = <E extends { readonly code: string }>(
   directory: string,
   use: (journal: Journal["Service"]) => Effect.Effect<void, E>
 ): Promise<void> =>
-  Effect.flatMap(Layer.build(fileJournal({ directory })), (context) =>
+  Effect.flatMap(Layer.build(journalIn({ directory })), (context) =>
     use(Context.get(context, Journal))
   ).pipe(
     Effect.scoped,

@@ -161,6 +161,8 @@ const lossWords = (loss: Loss): string => {
       return `${loss.change.name} ${loss.change.node === undefined ? "removed" : "made"}`
     case "Sector":
       return `sector ${loss.sector} of file ${loss.file}`
+    case "Cut":
+      return `the cut of file ${loss.file}`
     case "End":
       return `file ${loss.file} from sector ${loss.sector} on`
   }

@@ -125,6 +125,11 @@ const openFile = (nodes: NodeTable, step: Step, id: NodeId, path: string): DiskF
     size: () => step(`size ${path}`, () => content().cached.length),
     syncData: () => sync("sync the data of"),
     sync: () => sync("sync"),
+    truncate: (length) =>
+      step(`cut ${path} to ${length} bytes`, () => {
+        const { durable, cached } = content()
+        nodes.setFile(id, { durable, cached: cached.slice(0, length) })
+      }),
     close: () => step(`close ${path}`, () => undefined)
   }
 }
@@ -206,6 +211,7 @@ export const powerCutDisk = (
   const disk: Disk = {
     ...naming(nodes, step),
     open: (path) => step(`open ${path}`, () => openFile(nodes, step, nodes.get(path), path)),
+    openToWrite: (path) => step(`open ${path}`, () => openFile(nodes, step, nodes.get(path), path)),
     readFile: (path) =>
       step(`read all of ${path}`, () => nodes.fileOf(nodes.get(path), path).cached),
     names: (path) => step(`list ${path}`, () => [...nodes.namesIn(nodes.get(path), path).keys()]),

@@ -5,7 +5,8 @@
  *     image ─ possibleLosses ─▶ losses ─ settle(some of them) ─▶ an image with nothing at risk
  *
  * 1. A file's bytes since its last sync may be old or new, each sector of 512 bytes by itself
- *    (old beyond the old end is zeros), and the file may end before any sector it has gained.
+ *    (old beyond the old end is zeros), and the file may end before any sector it has gained; of a
+ *    file that was cut, the old end may still be there.
  * 2. Each change of a name (created, removed, renamed: one in each directory) since its
  *    directory's last sync may be there or not, whatever became of those before it.
  * 3. Images are values: settling one changes nothing in it.
@@ -43,6 +44,7 @@ export type Loss =
   | { readonly _tag: "Name"; readonly folder: NodeId; readonly change: NameChange }
   | { readonly _tag: "Sector"; readonly file: NodeId; readonly sector: number }
   | { readonly _tag: "End"; readonly file: NodeId; readonly sector: number }
+  | { readonly _tag: "Cut"; readonly file: NodeId; readonly sector: number }
 
 /** Bytes that a disk writes all or not at all. */
 export const sectorBytes = 512
@@ -83,7 +85,8 @@ const lossesOfFile = (file: NodeId, { durable, cached }: FileImage): ReadonlyArr
   const old = padded(durable, cached.length)
   const slice = (bytes: Uint8Array, sector: number) =>
     bytes.subarray(sector * sectorBytes, (sector + 1) * sectorBytes)
-  return sectorsOf(cached.length).flatMap((sector): ReadonlyArray<Loss> => {
+  const cut = { _tag: "Cut", file, sector: 0 } as const
+  const sectors = sectorsOf(cached.length).flatMap((sector): ReadonlyArray<Loss> => {
     const isOther = Buffer.compare(slice(old, sector), slice(cached, sector)) !== 0
     const isGained = (sector + 1) * sectorBytes > durable.length && cached.length > durable.length
     return [
@@ -91,6 +94,7 @@ const lossesOfFile = (file: NodeId, { durable, cached }: FileImage): ReadonlyArr
       ...(isGained ? [{ _tag: "End", file, sector } as const] : [])
     ]
   })
+  return durable.length > cached.length ? [cut, ...sectors] : sectors
 }
 
 /** All that a power cut may take from an image, one by one. */
@@ -113,9 +117,12 @@ const settleFile = (
   for (const { _tag, sector } of losses) {
     const start = sector * sectorBytes
     if (_tag === "End") end = Math.min(end, Math.max(start, durable.length))
-    else bytes.set(old.subarray(start, start + sectorBytes), start)
+    if (_tag === "Sector") bytes.set(old.subarray(start, start + sectorBytes), start)
   }
-  const settled = bytes.slice(0, end)
+  const isUncut = losses.some(({ _tag }) => _tag === "Cut")
+  const settled = isUncut
+    ? Buffer.concat([bytes, durable.subarray(bytes.length)])
+    : bytes.slice(0, end)
   return { durable: settled, cached: settled }
 }
 
