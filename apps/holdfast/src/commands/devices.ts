@@ -2,10 +2,10 @@
 import { jsonFlag } from "@holdfast/process"
 import { DeviceId, MetadataOperations } from "@holdfast/wire"
 import { Effect } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { ask } from "../connection/ask.ts"
 import { connectedLayer, connectionFlags } from "../connection/connect.ts"
-import { type DeviceStatusView, devicesOf } from "../connection/observe.ts"
+import { blockersOf, type DeviceStatusView, devicesOf } from "../connection/observe.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { formatAge, formatBytes, renderTable } from "../output/table.ts"
 
@@ -13,10 +13,15 @@ const devices = Command.make("devices").pipe(
   Command.withSharedFlags({ ...connectionFlags, json: jsonFlag })
 )
 
+const stateOf = ({ blocked, mode, state }: DeviceStatusView): string => {
+  if (mode === "normal") return state
+  return blocked === undefined ? `${state}, ${mode}` : `${state}, ${mode} (${blocked} left)`
+}
+
 const rowOf = (one: DeviceStatusView) => [
   one.deviceId,
   one.hostId,
-  one.mode === "normal" ? one.state : `${one.state}, ${one.mode}`,
+  stateOf(one),
   one.copies,
   formatBytes(one.used),
   formatBytes(one.available),
@@ -32,7 +37,9 @@ const deviceFlags = {
 
 const askFreeze = ask(MetadataOperations.freeze)
 const askThaw = ask(MetadataOperations.thaw)
+const askDrain = ask(MetadataOperations.drain)
 const askOffline = ask(MetadataOperations.offline)
+const askRemove = ask(MetadataOperations.remove)
 
 const freeze = Command.make("freeze", deviceFlags, ({ deviceId }) =>
   Effect.gen(function* () {
@@ -50,7 +57,18 @@ const thaw = Command.make("thaw", deviceFlags, ({ deviceId }) =>
     const done = `${deviceId} takes new chunks again`
     yield* writeLine(json ? toJson({ deviceId, frozen: false }) : done)
   })
-).pipe(Command.withDescription("The opposite of freeze"))
+).pipe(Command.withDescription("The opposite of freeze, drain and offline"))
+
+const drain = Command.make("drain", deviceFlags, ({ deviceId }) =>
+  Effect.gen(function* () {
+    const { cluster, json } = yield* devices
+    const { belowGoal } = yield* askDrain({ cluster, request: { deviceId } })
+    const done =
+      `${deviceId} is draining; chunks short of a copy now: ${belowGoal}\n` +
+      `what keeps it: holdfast devices blocked ${deviceId}`
+    yield* writeLine(json ? toJson({ deviceId, belowGoal }) : done)
+  })
+).pipe(Command.withDescription("Copy what a device holds to others, then take it out"))
 
 const offline = Command.make("offline", deviceFlags, ({ deviceId }) =>
   Effect.gen(function* () {
@@ -65,7 +83,41 @@ const offline = Command.make("offline", deviceFlags, ({ deviceId }) =>
   )
 )
 
-/** `holdfast devices`, and `holdfast devices freeze|thaw|offline ID`. */
+const remove = Command.make("remove", deviceFlags, ({ deviceId }) =>
+  Effect.gen(function* () {
+    const { cluster, json } = yield* devices
+    yield* askRemove({ cluster, request: { deviceId } })
+    yield* writeLine(json ? toJson({ deviceId, removed: true }) : `${deviceId} is forgotten`)
+  })
+).pipe(
+  Command.withDescription("Forget a device that was drained or taken offline and is served no more")
+)
+
+const blockedFlags = {
+  ...deviceFlags,
+  limit: Flag.Int("limit").pipe(
+    Flag.withDescription("Chunks to show at most (100)"),
+    Flag.withDefault(100)
+  )
+}
+
+const blocked = Command.make("blocked", blockedFlags, ({ deviceId, limit }) =>
+  Effect.gen(function* () {
+    const { cluster, json } = yield* devices
+    const found = yield* blockersOf({ cluster, deviceId, limit: Math.max(1, limit) })
+    if (json) return yield* writeLine(toJson(found))
+    if (found.blockers.length === 0) return yield* writeLine(`nothing keeps ${deviceId}`)
+    const rows = found.blockers.map(({ chunk, reason, sentence }) => [
+      `${chunk.fileId}/${chunk.chunkId}`,
+      reason,
+      sentence
+    ])
+    yield* writeLine(renderTable(["chunk", "reason", "in words"], rows))
+    if (found.more) yield* writeLine(`and more; --limit shows more than ${limit}`)
+  })
+).pipe(Command.withDescription("What keeps a draining device, chunk by chunk"))
+
+/** `holdfast devices`, and what an operator tells one: `holdfast devices drain ID` and so on. */
 export const devicesCommand = devices.pipe(
   Command.withHandler(({ cluster, json }) =>
     Effect.gen(function* () {
@@ -76,6 +128,6 @@ export const devicesCommand = devices.pipe(
     })
   ),
   Command.withDescription("The devices that hold chunk copies"),
-  Command.withSubcommands([freeze, thaw, offline]),
+  Command.withSubcommands([drain, freeze, thaw, offline, remove, blocked]),
   Command.provide((options) => connectedLayer(options))
 )

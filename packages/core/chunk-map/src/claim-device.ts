@@ -46,7 +46,11 @@ export const claimDevice = (draft: Draft, host: Claimant, claim: DeviceClaim): s
     return null
   }
   const refusal = refuseClaim(draft, hostId, claim, known)
-  if (refusal !== null) return refusal
+  if (refusal !== null) {
+    // Only who serves it is still known of a device that was taken out (`forget-device.ts`).
+    if (known.desired === "removed") putDevice(draft, { ...known, lastHeard: draft.now })
+    return refusal
+  }
   const sameSession = known.hostId === hostId && known.epoch === claim.epoch
   if (!sameSession) {
     abandonReport(draft, known)

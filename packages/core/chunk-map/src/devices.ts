@@ -82,8 +82,10 @@ export const logDevice = (draft: Draft, device: Device): Device => {
 
 /** A device that was never heard of, without any copy. */
 export const newDevice = (draft: Draft, deviceId: DeviceId): Device => {
-  const index = draft.deviceNames.length
-  draft.deviceNames = [...draft.deviceNames, deviceId]
+  // A device that was forgotten and is back has its former index: what still names it stays right.
+  const former = draft.deviceNames.indexOf(deviceId)
+  const index = former >= 0 ? former : draft.deviceNames.length
+  if (former < 0) draft.deviceNames = [...draft.deviceNames, deviceId]
   return {
     deviceId,
     index,

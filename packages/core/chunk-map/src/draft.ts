@@ -92,6 +92,7 @@ const scalarsOf = (state: State): Draft["scalars"] => ({
   sweepPasses: state.sweepPasses,
   drainNeeded: state.drainNeeded,
   drainClean: state.drainClean,
+  drainBlocked: state.drainBlocked,
   quarantineOverflow: state.quarantineOverflow
 })
 

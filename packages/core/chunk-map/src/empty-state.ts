@@ -44,6 +44,7 @@ const scalars: Scalars = {
   sweepPasses: 0,
   drainNeeded: new Map(),
   drainClean: new Map(),
+  drainBlocked: new Map(),
   quarantineOverflow: 0
 }
 

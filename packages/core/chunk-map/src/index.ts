@@ -52,6 +52,8 @@ export {
 export { free, type Free } from "./free.ts"
 export { reportBad, type ReportBad } from "./report-bad.ts"
 export { setMode, type SetMode } from "./modes.ts"
+export { drainBlockers, type Blocker, type Blockers, type BlockReason } from "./drain.ts"
+export { forgetDevice } from "./forget-device.ts"
 export { setSafeMode, viewSafeMode, type SafeModeView, type SetSafeMode } from "./safe-mode.ts"
 export {
   heartbeat,

@@ -29,7 +29,8 @@ const everyEntry: ReadonlyArray<JournalEntry> = [
 
 /** What later versions of format 1 added. */
 const laterEntries: ReadonlyArray<JournalEntry> = [
-  { _tag: "DeviceKnown", deviceId, epoch: 16, desired: "normal", hostId: HostId.make("host-1") }
+  { _tag: "DeviceKnown", deviceId, epoch: 16, desired: "normal", hostId: HostId.make("host-1") },
+  { _tag: "DeviceForgotten", deviceId }
 ]
 
 const golden = (name: string): Uint8Array => {

@@ -35,7 +35,8 @@ const tags = {
   DeviceKnown: 5,
   Quarantined: 6,
   Released: 7,
-  FileMark: 8
+  FileMark: 8,
+  DeviceForgotten: 10
 } as const
 const DEVICE_AT_HOST = 9
 const modes: ReadonlyArray<DesiredMode> = ["normal", "frozen", "draining", "removed"]
@@ -90,6 +91,9 @@ const writeEntry = (writer: ByteWriter, entry: JournalEntry): void => {
       writer.uint8(modes.indexOf(entry.desired))
       if (entry.hostId !== null) writer.text(entry.hostId)
       return
+    case "DeviceForgotten":
+      writer.text(entry.deviceId)
+      return
     case "Quarantined":
       writer.text(entry.deviceId)
       writer.float64(entry.ageMs)
@@ -137,6 +141,10 @@ const readEntry = (reader: ByteReader): JournalEntry | undefined => {
   if (tag === tags.Freed) return { _tag: "Freed", ...readVersion(reader) }
   if (tag === tags.Settled) return { _tag: "Settled", ...readVersion(reader) }
   if (tag === tags.DeviceKnown || tag === DEVICE_AT_HOST) return readDeviceKnown(reader, tag)
+  if (tag === tags.DeviceForgotten) {
+    const deviceId = readDevice(reader)
+    return deviceId === undefined ? undefined : { _tag: "DeviceForgotten", deviceId }
+  }
   if (tag === tags.Quarantined || tag === tags.Released) {
     const deviceId = readDevice(reader)
     if (deviceId === undefined) return undefined

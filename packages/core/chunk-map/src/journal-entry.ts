@@ -21,6 +21,8 @@ export type JournalEntry =
       readonly desired: DesiredMode
       readonly hostId: HostId | null
     }
+  /** A device that was taken out is known no more. */
+  | { readonly _tag: "DeviceForgotten"; readonly deviceId: DeviceId }
   /** Copies that nobody knows were found on a device. */
   | {
       readonly _tag: "Quarantined"

@@ -247,6 +247,8 @@ export interface Scalars {
   /** Draining devices that the present pass found needed, and clean passes so far. */
   readonly drainNeeded: ReadonlyMap<number, number>
   readonly drainClean: ReadonlyMap<number, number>
+  /** How many chunks needed each draining device in the latest whole pass. */
+  readonly drainBlocked: ReadonlyMap<number, number>
   readonly quarantineOverflow: number
 }
 

@@ -5,7 +5,8 @@
  *    deleted.
  * 2. A draining device's copies are read and copied from, and count for nothing; it is removed when
  *    two passes of the sweep in a row found nothing that needs it (`drain.ts`).
- * 3. A removed device's copies are out of the map at once, and it is refused when it comes back.
+ * 3. A removed device's copies are out of the map at once, and it is refused when it comes back,
+ *    until it is normal again or forgotten (`forget-device.ts`).
  */
 import * as Result from "effect/Result"
 import { deviceAt, logDevice, putDevice } from "./devices.ts"
@@ -47,6 +48,10 @@ const change = (draft: Draft, device: Device, desired: DesiredMode): void => {
   const known = logDevice(draft, { ...device, desired })
   if (desired === "removed" && device.liveness !== "dead") takeOut(draft, known, -1)
   else putDevice(draft, known)
+  // A pass that was clean under another mode says nothing of this one.
+  const clean = new Map(draft.scalars.drainClean)
+  clean.delete(device.index)
+  draft.scalars.drainClean = clean
   const present = deviceAt(draft, device.index)
   if (desired === "removed" && present !== undefined) releaseUnreported(draft, present, -2)
   draft.scalars.sweepAt = { fileId: 0, chunkId: 0 }

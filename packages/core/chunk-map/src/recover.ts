@@ -53,6 +53,10 @@ const replayEntry = (draft: Draft, entry: JournalEntry): void => {
       putDevice(draft, { ...deviceOf(draft, entry), epoch, desired, hostId, ...logged })
       return
     }
+    case "DeviceForgotten":
+      draft.devices.delete(entry.deviceId)
+      draft.found.delete(entry.deviceId)
+      return
     case "Quarantined": {
       const { index } = deviceOf(draft, entry)
       const unknown = { slot: -1, length: 0, checksum: 0, future: false }

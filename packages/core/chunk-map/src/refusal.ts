@@ -18,6 +18,7 @@ export type RefusalCode =
   | "stale-version"
   | "unknown-device"
   | "device-live-elsewhere"
+  | "device-in-use"
   | "stale-incarnation"
   | "stale-epoch"
   | "out-of-order"

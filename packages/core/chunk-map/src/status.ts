@@ -52,6 +52,8 @@ export interface DeviceView {
   readonly copies: number
   readonly pendingDeletions: number
   readonly lastHeardMs: number
+  /** Chunks that needed a draining device in the latest pass; null when it is not draining. */
+  readonly blocked: number | null
 }
 
 /** Committed chunks by health; O(distinct sets + odd copies looked at). */
@@ -153,5 +155,7 @@ const viewDevice = (draft: Draft, device: Device): DeviceView => ({
   committed: draft.figures.get(device.index, COMMITTED),
   copies: draft.figures.digest(device.index).count,
   pendingDeletions: draft.figures.get(device.index, DELETIONS),
-  lastHeardMs: draft.now - device.lastHeard
+  lastHeardMs: draft.now - device.lastHeard,
+  blocked:
+    device.desired === "draining" ? (draft.scalars.drainBlocked.get(device.index) ?? null) : null
 })

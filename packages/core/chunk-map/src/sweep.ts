@@ -80,7 +80,7 @@ const attend = (draft: Draft, cursor: Cursor): void => {
     const fileId = rowFileId(cursor.words, cursor.offset)
     queueRepair(draft, want, { fileId, chunkId: rowChunkId(cursor.words, cursor.offset) })
   }
-  if (countSlots(draft.sets, draft.slots, set, COUNTED) < goal) noteDraining(draft, set)
+  if (countSlots(draft.sets, draft.slots, set, ASSURED) < goal) noteDraining(draft, set)
 }
 
 const dropRetired = (draft: Draft, cursor: Cursor): void => {
@@ -92,7 +92,7 @@ const dropRetired = (draft: Draft, cursor: Cursor): void => {
   if (set !== before) setReplicas(draft, cursor, set)
 }
 
-/** A chunk below its goal needs every draining device that holds it. */
+/** A chunk without its goal of assured copies needs every draining device that holds it. */
 const noteDraining = (draft: Draft, set: number): void => {
   for (const slot of draft.sets.members(set)) {
     const device = deviceOfSlot(draft, slot)

@@ -166,6 +166,55 @@ export const reportBad = operation({
   response: Schema.Struct({})
 })
 
+/**
+ * Copies what a device holds to others, then takes it out; durable. `thaw` ends it before.
+ * Errors: `unknown-device`.
+ */
+export const drain = operation({
+  service: "metadata",
+  name: "drain",
+  request: Schema.Struct({ deviceId: DeviceId }),
+  response: Schema.Struct({ belowGoal: Count })
+})
+
+/** A chunk that keeps a draining device: a word for programs and a sentence for people. */
+export const DrainBlocker = Schema.Struct({
+  chunk: ChunkName,
+  reason: Schema.String,
+  sentence: Schema.String
+})
+/** A chunk that keeps a draining device. */
+export type DrainBlocker = typeof DrainBlocker.Type
+
+/**
+ * What keeps a draining device, in order of the chunks, strictly after one; `next` is where the
+ * next page begins, absent at the end. A page may be empty. Errors: `unknown-device`.
+ */
+export const drainBlockers = operation({
+  service: "metadata",
+  name: "drain-blockers",
+  request: Schema.Struct({
+    deviceId: DeviceId,
+    after: Schema.optionalKey(ChunkKey),
+    limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 }))
+  }),
+  response: Schema.Struct({
+    blockers: Schema.Array(DrainBlocker),
+    next: Schema.optionalKey(ChunkKey)
+  })
+})
+
+/**
+ * Forgets a device that was drained or taken out and is served no more.
+ * Errors: `unknown-device`, `device-in-use`.
+ */
+export const remove = operation({
+  service: "metadata",
+  name: "remove",
+  request: Schema.Struct({ deviceId: DeviceId }),
+  response: Schema.Struct({})
+})
+
 /** Takes a device out of the map at once. Errors: `unknown-device`. */
 export const offline = operation({
   service: "metadata",
@@ -182,7 +231,7 @@ export const freeze = operation({
   response: Schema.Struct({})
 })
 
-/** The opposite of freeze. Errors: `unknown-device`. */
+/** The opposite of freeze, drain and offline. Errors: `unknown-device`. */
 export const thaw = operation({
   service: "metadata",
   name: "thaw",
@@ -238,6 +287,8 @@ export const DeviceStatus = Schema.Struct({
   deviceId: DeviceId,
   hostId: Schema.String,
   url: Schema.String,
+  /** Where its host stands; absent when it does not say. */
+  rack: Schema.optionalKey(Schema.String),
   state: Schema.Literals(["registering", "online", "stale", "dead"]),
   mode: Schema.Literals(["normal", "frozen", "draining", "removed"]),
   epoch: Count,
@@ -247,7 +298,9 @@ export const DeviceStatus = Schema.Struct({
   committed: Count,
   copies: Count,
   pendingDeletions: Count,
-  lastHeardMs: Count
+  lastHeardMs: Count,
+  /** Chunks that needed a draining device in the latest pass over all chunks. */
+  blocked: Schema.optionalKey(Count)
 })
 /** One device as the service sees it. */
 export type DeviceStatus = typeof DeviceStatus.Type

@@ -1,5 +1,7 @@
 /** What operators ask: modes of devices, safe mode, status. */
 import {
+  drainBlockers,
+  forgetDevice,
   listDevices,
   setMode,
   setSafeMode,
@@ -17,7 +19,7 @@ const VIOLATIONS_SHOWN = 20
 
 const viewOf = (view: DeviceView): MetadataOperations.DeviceStatus => {
   const { device, state, url, committed, copies, pendingDeletions, lastHeardMs } = view
-  const { deviceId, hostId, desired, epoch, capacity, used, available } = device
+  const { deviceId, hostId, rack, desired, epoch, capacity, used, available } = device
   return {
     deviceId,
     hostId: hostId ?? "",
@@ -31,7 +33,9 @@ const viewOf = (view: DeviceView): MetadataOperations.DeviceStatus => {
     committed,
     copies,
     pendingDeletions,
-    lastHeardMs: Math.max(0, Math.floor(lastHeardMs))
+    lastHeardMs: Math.max(0, Math.floor(lastHeardMs)),
+    ...(rack === "" ? {} : { rack }),
+    ...(view.blocked === null ? {} : { blocked: view.blocked })
   }
 }
 
@@ -48,6 +52,27 @@ export const operatorHandlers = (engine: Engine) => {
     offline: setTo("removed"),
     freeze: setTo("frozen"),
     thaw: setTo("normal"),
+    drain: setTo("draining"),
+
+    drainBlockers: (
+      request: typeof MetadataOperations.drainBlockers.request.Type,
+      context: RequestContext
+    ) =>
+      engine.submit((draft) => {
+        const { deviceId, after, limit } = request
+        const page = drainBlockers(draft, { deviceId, after: after ?? null, limit })
+        return Result.map(Result.mapError(page, refused), ({ blockers, next }) => ({
+          blockers: blockers.map(({ reason, sentence, ...chunk }) => ({ chunk, reason, sentence })),
+          ...(next === null ? {} : { next })
+        }))
+      }, waitOf(context)),
+
+    remove: ({ deviceId }: { readonly deviceId: DeviceId }, context: RequestContext) =>
+      engine.submit(
+        (draft) =>
+          Result.map(Result.mapError(forgetDevice(draft, { deviceId }), refused), () => ({})),
+        waitOf(context)
+      ),
 
     safeMode: (request: typeof MetadataOperations.safeMode.request.Type, context: RequestContext) =>
       engine.submit(

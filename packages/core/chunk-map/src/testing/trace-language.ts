@@ -18,12 +18,14 @@
  *     publish 1/0@1 on=a,b goal=2 min=1 request=q1
  *     write a b file=1 chunk=0 goal=2      alloc, store and publish at once
  *     abandon 1, free 1/0@1 request=q1, accuse 1/0@1 a, locate 1/0
- *     mode a frozen, safe-mode, safe-mode leave
+ *     mode a frozen, blockers a, forget a, safe-mode, safe-mode leave
  *     restart-service without=1            from its journal, less the last entries
  */
 import type { TraceCommand, TraceLanguage } from "@holdfast/suites"
 import { Result, Schema } from "effect"
 import { alloc } from "../alloc.ts"
+import { drainBlockers } from "../drain.ts"
+import { forgetDevice } from "../forget-device.ts"
 import { free } from "../free.ts"
 import type { HeartbeatReply } from "../heartbeat.ts"
 import type { ChunkCopy, ChunkVersion } from "../identity.ts"
@@ -165,6 +167,19 @@ class World {
       const desired = Schema.decodeUnknownSync(DesiredMode)(command.word("a mode"))
       const outcome = this.cluster.run((draft) => setMode(draft, { deviceId, desired }))
       return answer(outcome, ({ belowGoal }) => [`${belowGoal} chunks are below their goal`])
+    },
+    blockers: (command) => {
+      const deviceId = command.word("a device")
+      const wanted = { deviceId, after: null, limit: 100 }
+      const outcome = this.cluster.run((draft) => drainBlockers(draft, wanted))
+      return answer(outcome, ({ blockers }) =>
+        blockers.map((one) => `${nameOfCopy(one)}: ${one.reason}, ${one.sentence}`)
+      )
+    },
+    forget: (command) => {
+      const deviceId = command.word("a device")
+      const outcome = this.cluster.run((draft) => forgetDevice(draft, { deviceId }))
+      return answer(outcome, () => [`${deviceId} is forgotten`])
     },
     "safe-mode": (command) => this.safeMode(command),
     "restart-service": (command) => {

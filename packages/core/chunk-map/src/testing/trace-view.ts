@@ -40,6 +40,8 @@ export const describeEntry = (entry: JournalEntry): string => {
       return `${entry._tag} ${nameOfCopy(entry)}`
     case "DeviceKnown":
       return describeDevice(entry)
+    case "DeviceForgotten":
+      return `DeviceForgotten ${entry.deviceId}`
     case "Quarantined":
     case "Released":
       return `${entry._tag} ${entry.copies.map(nameOfCopy).join(" ")} on ${entry.deviceId}`
