@@ -5,6 +5,8 @@
  *    itself with one of them, and taken over what it lacked.
  * 2. When another owner comes back, it is incomplete until the two have compared themselves.
  * 3. While all others are down, what was complete stays so.
+ * 4. When the first of them is heard again, or the broker was away, it may have been this peer that
+ *    was cut off, and the others that went on: every segment is as after a start.
  */
 import type { Distribution, KeyRange, PeerId } from "@holdfast/keyspace"
 import { KeySet } from "@holdfast/keyspace"
@@ -35,7 +37,15 @@ export class Completeness {
 
   /** A peer is heard again after a silence. */
   noteReturned(peer: PeerId): void {
+    const isFirst = !this.#view.others().some((one) => one !== peer && this.#view.isLive(one))
+    if (isFirst) this.noteCutOff()
     this.#synced.delete(peer)
+  }
+
+  /** The others may have gone on without this peer. */
+  noteCutOff(): void {
+    this.#synced.clear()
+    this.#everSynced.clear()
   }
 
   /** The keys that this peer answers for. */

@@ -100,7 +100,10 @@ export const keepInTouch = Effect.fnUntraced(function* (parts: PeerParts, return
     Effect.suspend(() => {
       const peers = [...returned]
       returned.clear()
-      return Effect.forEach(peers, (peer) => compareWith(parts, peer), { discard: true })
+      // What fails is counted, and comes round again with the others.
+      return Effect.forEach(peers, (peer) => Effect.ignore(compareWith(parts, peer)), {
+        discard: true
+      })
     })
   )
   yield* every(gossipMillis, mendDamaged(parts))

@@ -13,7 +13,7 @@ import { ownersOf, type PeerId } from "@holdfast/keyspace"
 import { Messaging, type MessagingError } from "@holdfast/messaging"
 import type { Participant } from "@holdfast/power-state"
 import type { PartitionStore, PartitionStoreError } from "@holdfast/storage"
-import { Clock, Context, Effect, Layer, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, type Scope, Stream } from "effect"
 import type { Address } from "./address.ts"
 import type { AntiEntropyContext } from "./anti-entropy.ts"
 import { Completeness } from "./completeness.ts"
@@ -98,6 +98,14 @@ const assemble = Effect.fnUntraced(function* (settings: PeerSettings) {
     completeness.noteReturned(peer)
   })
   const completeness = new Completeness(settings.distribution, view)
+  yield* Effect.forkScoped(
+    Stream.runForEach(messaging.states, (state) =>
+      Effect.sync(() => {
+        if (state === "connected") for (const peer of view.others()) returned.add(peer)
+        else completeness.noteCutOff()
+      })
+    )
+  )
   const inventory = yield* makeInventory(applications)
   const propagation = yield* makePropagation({ settings, view, table: () => engine.table })
   const noteSaved = (resident: Resident, before: Replica | null): void => {

@@ -1,0 +1,87 @@
+import { assert, describe, it } from "@effect/vitest"
+import { distribute, KeySet, PeerId } from "@holdfast/keyspace"
+import { Result } from "effect"
+import { Completeness } from "./completeness.ts"
+import { PeerView } from "./peer-view.ts"
+
+const names = ["a", "b", "c", "d", "e"].map((name) => PeerId.make(name))
+const silentMillis = 100
+
+/** The view of `a`, whose clock and whose ears the test holds. */
+const makeWorld = () => {
+  const members = names.map((peer) => ({ peer }))
+  const distribution = Result.getOrThrow(distribute({ members, epoch: 1, factor: 3 }))
+  let now = 0
+  const view: PeerView = new PeerView({
+    self: { peer: PeerId.make("a"), incarnation: 1, boot: 1 },
+    members: names,
+    now: () => now,
+    silentMillis,
+    onReturn: (peer) => completeness.noteReturned(peer)
+  })
+  const completeness = new Completeness(distribution, view)
+  const hear = (peer: string) => view.hear({ peer: PeerId.make(peer), incarnation: 1, boot: 1 })
+  const sync = (peer: string) => completeness.noteSynced(PeerId.make(peer))
+  const own = KeySet.fromRanges(
+    distribution.segments
+      .filter(({ owners }) => owners.includes(PeerId.make("a")))
+      .map(({ from, to }) => [from, to])
+  )
+  const answersAll = () => KeySet.equals(completeness.keys(), own)
+  for (const peer of ["b", "c", "d", "e"]) {
+    hear(peer)
+    sync(peer)
+  }
+  return {
+    completeness,
+    hear,
+    sync,
+    answersAll,
+    answersNothing: () => KeySet.isEmpty(completeness.keys()),
+    pass: (millis: number) => {
+      now += millis
+    }
+  }
+}
+
+describe("a peer answers for", () => {
+  it("all that it owns while every other is down", () => {
+    const world = makeWorld()
+    assert.isTrue(world.answersAll())
+    world.pass(silentMillis + 1)
+    assert.isTrue(world.answersAll())
+  })
+
+  it("peer-B10: nothing when it hears the first after it heard nobody, until they compared", () => {
+    const world = makeWorld()
+    world.pass(silentMillis + 1)
+    world.hear("b")
+    assert.isTrue(world.answersNothing())
+    world.sync("b")
+    assert.isFalse(world.answersNothing())
+    assert.isFalse(world.answersAll(), "what it shares with others only may have gone on, too")
+    for (const peer of ["c", "d", "e"]) {
+      world.hear(peer)
+      world.sync(peer)
+    }
+    assert.isTrue(world.answersAll())
+  })
+
+  it("peer-B10: nothing after its broker was away, until they compared", () => {
+    const world = makeWorld()
+    world.completeness.noteCutOff()
+    assert.isTrue(world.answersNothing())
+    for (const peer of ["b", "c", "d", "e"]) world.sync(peer)
+    assert.isTrue(world.answersAll())
+  })
+
+  it("the rest while one comes back that was down alone", () => {
+    const world = makeWorld()
+    world.pass(silentMillis - 1)
+    for (const peer of ["b", "c", "d"]) world.hear(peer)
+    world.pass(2)
+    world.hear("e")
+    assert.isFalse(world.answersAll())
+    assert.isFalse(world.answersNothing())
+  })
+})
