@@ -261,6 +261,27 @@ describe("a takeover", () => {
     )
   )
 
+  it.live("relies on what is sealed only when the write concern confirms it", () =>
+    withWorld({}, ({ cluster, open }) =>
+      Effect.gen(function* () {
+        const first = yield* open(0)
+        yield* first.pipeline.offer(offered(1, 20))
+        yield* until(() => first.done().length === 20)
+        yield* first.close
+        // Who tells of the segments may hold them alone, and nobody confirms more.
+        cluster.failNext.set("request", 1_000)
+        const refused = yield* Effect.flip(open(0, 2))
+        assert.propertyVal(refused, "code", "unavailable")
+        cluster.failNext.clear()
+        const second = yield* open(0, 2)
+        assert.deepStrictEqual(stretches(second.pipeline.finished), [
+          [1, 10],
+          [11, 20]
+        ])
+      })
+    )
+  )
+
   it.live("relies on complete segments only, and loses nothing between them", () =>
     withWorld({ records: 3 }, ({ open, read }) =>
       Effect.gen(function* () {

@@ -9,10 +9,11 @@
  * 2. A segment that cannot be stored within its attempts leaves its records failed: the worker's
  *    policy decides when they come again.
  * 3. Memory is bounded: the open segments, `storingMax` sealed ones, and one batch.
- * 4. After a takeover what complete segments hold beyond the checkpoint is not asked for again.
+ * 4. After a takeover what complete segments hold beyond the checkpoint is not asked for again,
+ *    once their entries are confirmed: the one peer that tells of a segment may hold it alone.
  * 5. Closing the scope ends everything: what is being stored is given up, nothing is reported.
  */
-import type { ArchiveEntry } from "@holdfast/catalogue"
+import type { ArchiveEntry, SegmentEntry } from "@holdfast/catalogue"
 import {
   ArchiveClient,
   ArchiveNotFound,
@@ -70,6 +71,8 @@ const defaults = {
   refresh: "10 seconds"
 } as const
 
+/** Entries that are confirmed at a time when a shard is opened. */
+const confirmingMax = 8
 const tick = "100 millis"
 const retryPause = Schedule.exponential("200 millis").pipe(Schedule.jittered)
 
@@ -129,12 +132,27 @@ const makePipeline = Effect.fnUntraced(function* (given: ArchivePipelineOptions)
     return refusal === undefined ? archive : yield* refusal
   })
 
-  /** What the catalogue knows to be complete above the checkpoint. */
+  /** Seals a segment once more, with the write concern; none when another one has its place. */
+  const confirm = (segment: SegmentEntry) =>
+    parts.catalogue
+      .send(
+        parts.catalogue.segmentKey(segment),
+        { _tag: "Sealed", segment },
+        { writeConcern: options.writeConcern }
+      )
+      .pipe(Effect.map(({ _tag }) => _tag === "Unchanged" || _tag === "Accepted"))
+
+  /** What the catalogue knows to be complete above the checkpoint, by now durably. */
   const finishedAbove = (archive: ArchiveEntry, opening: OpenShard) => {
     const { after } = opening.resume
     const bounds = after === undefined ? {} : { from: after + 1n }
     return archives.segments(archive.origin.name, opening.shard, bounds).pipe(
       Stream.filter(({ chunk, complete }) => complete && chunk.fileId === archive.origin.fileId),
+      Stream.mapEffect(
+        (segment) => Effect.map(confirm(segment), (isKept) => (isKept ? [segment] : [])),
+        { concurrency: confirmingMax }
+      ),
+      Stream.flattenIterable,
       Stream.map(({ first, last }): FinishedStretch => ({ from: first, to: last })),
       Stream.runCollect,
       Effect.mapError((error) => unavailable(error.message))
