@@ -1,8 +1,9 @@
+import { createHmac } from "node:crypto"
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import { createClusterKey, macWith, readClusterKey } from "./cluster-key.ts"
 
 const inFolder = Effect.acquireRelease(
@@ -13,6 +14,18 @@ const inFolder = Effect.acquireRelease(
 const refusal = (file: string) => Effect.map(Effect.flip(readClusterKey(file)), (e) => e.message)
 
 describe("the cluster's key", () => {
+  it.prop(
+    "makes the HMAC-SHA-256 of any text, long ones between short ones",
+    { key: Schema.Uint8Array.check(Schema.isMaxLength(64)), texts: Schema.Array(Schema.String) },
+    ({ key, texts }) => {
+      const mac = macWith(Redacted.make(key))
+      for (const text of [...texts, "ü".repeat(3_000), ...texts]) {
+        const expected = createHmac("sha256", key).update(text).digest()
+        assert.deepStrictEqual(Buffer.from(mac(text)).toString("hex"), expected.toString("hex"))
+      }
+    }
+  )
+
   it.effect("is made once, for its owner only, and read back", () =>
     Effect.gen(function* () {
       const file = join(yield* inFolder, "key")

@@ -29,21 +29,17 @@ export const makeListener = <M>(given: {
   const running = new Set<Fiber.Fiber<void>>()
   const idle = Latch.makeUnsafe(true)
   const fork = Effect.runForkWith(given.context)
+  const handle = (message: M) => Effect.suspend(() => given.handle(message))
 
-  const start = (message: M): void => {
+  const start = (handling: Effect.Effect<void>): void => {
     idle.closeUnsafe()
-    // The yield keeps a chain of synchronous handlers from growing the stack.
-    const fiber = fork(
-      Effect.andThen(
-        Effect.yieldNow,
-        Effect.suspend(() => given.handle(message))
-      )
-    )
+    const fiber = fork(handling)
     running.add(fiber)
     fiber.addObserver(() => {
       running.delete(fiber)
       const next = waiting.shift()
-      if (next !== undefined) start(next)
+      // The yield keeps a chain of synchronous handlers from growing the stack.
+      if (next !== undefined) start(Effect.andThen(Effect.yieldNow, handle(next)))
       else if (running.size === 0) idle.openUnsafe()
     })
   }
@@ -54,7 +50,7 @@ export const makeListener = <M>(given: {
   })
   return {
     offer: (message) => {
-      if (running.size < given.concurrency) start(message)
+      if (running.size < given.concurrency) start(handle(message))
       else if (waiting.length < given.backlog) waiting.push(message)
       else return false
       return true

@@ -1,5 +1,5 @@
 /** Serves an operation over Messaging; see the operation module for the envelope. */
-import { Cause, Duration, Effect, Exit, Option, Schema, type Scope } from "effect"
+import { Cause, Duration, Effect, Exit, Option, Result, Schema, type Scope } from "effect"
 import {
   type IncomingMessage,
   Messaging,
@@ -70,10 +70,10 @@ const makeResponder = <Request, Response>(
   operation: Operation<Request, Response>,
   handler: ServeOptions<Request, Response>["handler"]
 ): ((message: IncomingMessage) => Effect.Effect<Reply>) => {
-  const decodeRequest = Schema.decodeUnknownEffect(
+  const decodeRequest = Schema.decodeUnknownResult(
     Schema.fromJsonString(Schema.toCodecJson(operation.request))
   )
-  const encodeResponse = Schema.encodeEffect(Schema.toCodecJson(operation.response))
+  const encodeResponse = Schema.encodeSync(Schema.toCodecJson(operation.response))
   const answer = Effect.fnUntraced(function* (
     message: IncomingMessage
   ): Effect.fn.Return<Uint8Array, ServiceError> {
@@ -86,12 +86,12 @@ const makeResponder = <Request, Response>(
     }
     const frame = Option.getOrUndefined(decodeFrame(message.data))
     if (frame === undefined) return yield* invalid("the message is not a frame")
-    const request = yield* decodeRequest(frame.json).pipe(
-      Effect.catch((error) => invalid(error.message))
-    )
-    const context = yield* contextOf(message, frame.attachment)
-    const result = yield* handler(request, context)
-    const ok = yield* encodeResponse(result.response).pipe(Effect.orDie)
+    const request = decodeRequest(frame.json)
+    if (Result.isFailure(request)) return yield* invalid(request.failure.message)
+    const requestId = message.headers[headerNames.requestId] ?? (yield* makeRequestId)
+    const context = contextOf(message, requestId, frame.attachment)
+    const result = yield* handler(request.success, context)
+    const ok = encodeResponse(result.response)
     return encodeFrame({
       json: JSON.stringify({ ok }),
       ...(result.attachment === undefined ? {} : { attachment: result.attachment })
@@ -107,15 +107,16 @@ const makeResponder = <Request, Response>(
 const invalid = (message: string) =>
   Effect.fail(new ServiceError({ code: "invalid-request", message }))
 
-const contextOf = Effect.fnUntraced(function* (message: IncomingMessage, attachment: Uint8Array) {
-  const requestId = message.headers[headerNames.requestId] ?? (yield* makeRequestId)
-  return {
-    requestId,
-    sender: Option.fromUndefinedOr(message.headers[headerNames.sender]),
-    epoch: naturalHeader(message, headerNames.epoch),
-    deadline: Option.map(naturalHeader(message, headerNames.deadlineMs), Duration.millis),
-    attachment
-  }
+const contextOf = (
+  message: IncomingMessage,
+  requestId: string,
+  attachment: Uint8Array
+): RequestContext => ({
+  requestId,
+  sender: Option.fromUndefinedOr(message.headers[headerNames.sender]),
+  epoch: naturalHeader(message, headerNames.epoch),
+  deadline: Option.map(naturalHeader(message, headerNames.deadlineMs), Duration.millis),
+  attachment
 })
 
 const naturalHeader = (message: IncomingMessage, name: string): Option.Option<number> => {

@@ -13,7 +13,8 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { fileJournal } from "@holdfast/adapter-file"
 import { NatsConnections, natsMessagingLayer } from "@holdfast/adapter-nats"
-import { Effect, Layer } from "effect"
+import { macWith } from "@holdfast/process"
+import { Effect, Layer, Redacted } from "effect"
 import { startNatsServer } from "../../../adapters/nats/src/testing/nats-server.ts"
 import { startMetadataService } from "./index.ts"
 import {
@@ -43,6 +44,7 @@ const serve = Effect.gen(function* () {
   )
   yield* startMetadataService({
     ...quickOptions,
+    mac: macWith(Redacted.make(Buffer.from("key"))),
     map: { ...quickOptions.map, staleAfterMs: 1e9, deadAfterMs: 1e9, safeModeThreshold: 0 },
     service: { tickMs: 200, invariantsMs: 1e9 }
   }).pipe(Effect.provideContext(ports))

@@ -57,12 +57,17 @@ export interface Engine {
   readonly probe: Effect.Effect<void>
 }
 
+/** How often it is looked whose sender has waited for too long. */
+const LATE_MS = 50
+
 interface Inside {
   readonly options: Resolved
   readonly journal: Journal["Service"]
   readonly commands: Queue.Queue<Command>
   readonly reports: Queue.Queue<Command>
   readonly alarms: AlarmLog
+  /** Commands that were not answered yet. */
+  readonly waiting: Set<Waiting>
   state: State
   /** Bytes appended since the latest snapshot. */
   appendedBytes: number
@@ -72,42 +77,60 @@ interface Inside {
   violations: ReadonlyArray<Violation>
 }
 
+/** A command whose sender waits, and until when. */
+interface Waiting {
+  readonly command: Command
+  readonly until: number
+}
+
 const nothing: Command = { run: () => undefined, settle: () => undefined, fail: () => undefined }
 
-const makeCommand = <A>(work: Work<A>) => {
-  const answer = Deferred.makeUnsafe<A, ServiceError>()
+/** A command, and what calls its sender back; whoever is answered first has been answered. */
+const makeCommand = <A>(work: Work<A>, reply: (answer: Effect.Effect<A, ServiceError>) => void) => {
   let said: Result.Result<A, ServiceError> | undefined
   const command: Command = {
     run: (draft) => {
       said = work(draft)
     },
     settle: () => {
-      if (said !== undefined) Deferred.doneUnsafe(answer, Effect.fromResult(said))
+      if (said !== undefined) reply(Effect.fromResult(said))
     },
     fail: (error) => {
-      Deferred.doneUnsafe(answer, Effect.fail(error))
+      reply(Effect.fail(error))
     }
   }
-  return { command, answer }
+  return command
 }
 
 const submitTo =
   (inside: Inside) =>
   <A>(work: Work<A>, options: WorkOptions = {}): Effect.Effect<A, ServiceError> =>
-    Effect.suspend(() => {
-      if (inside.isStopping) return Effect.fail(shuttingDown())
-      const { command, answer } = makeCommand(work)
-      const queue = options.isReport === true ? inside.reports : inside.commands
-      if (!Queue.offerUnsafe(queue, command))
-        return Effect.fail(overloaded(Queue.sizeUnsafe(queue)))
-      if (options.isReport === true) Queue.offerUnsafe(inside.commands, nothing)
-      return Deferred.await(answer).pipe(
-        Effect.timeoutOrElse({
-          duration: options.waitMs ?? inside.options.service.answerMs,
-          orElse: () => Effect.fail(tooLate())
+    Effect.flatMap(monotonicMillis, (now) =>
+      Effect.callback<A, ServiceError>((resume) => {
+        if (inside.isStopping) return resume(Effect.fail(shuttingDown()))
+        const command = makeCommand<A>(work, (answer) => {
+          inside.waiting.delete(waiting)
+          resume(answer)
         })
-      )
-    })
+        const until = now + (options.waitMs ?? inside.options.service.answerMs)
+        const waiting = { command, until }
+        const queue = options.isReport === true ? inside.reports : inside.commands
+        if (!Queue.offerUnsafe(queue, command)) {
+          return resume(Effect.fail(overloaded(Queue.sizeUnsafe(queue))))
+        }
+        inside.waiting.add(waiting)
+        if (options.isReport === true) Queue.offerUnsafe(inside.commands, nothing)
+        return Effect.sync(() => inside.waiting.delete(waiting))
+      })
+    )
+
+/** Answers those whose senders have waited long enough; one look at all costs less than timers. */
+const answerLate = (inside: Inside) =>
+  Effect.gen(function* () {
+    yield* Effect.sleep(LATE_MS)
+    const now = yield* monotonicMillis
+    for (const { command, until } of inside.waiting) if (until <= now) command.fail(tooLate())
+  })
 
 const answer = (outcome: Outcome): void => {
   for (const command of outcome.settled) command.settle()
@@ -251,6 +274,7 @@ export const startEngine = Effect.fnUntraced(function* (
     commands: yield* Queue.dropping<Command>(waitingMax),
     reports: yield* Queue.dropping<Command>(waitingMax),
     alarms: { last: new Map(), held: 0 },
+    waiting: new Set(),
     state,
     appendedBytes: size.bytes,
     canWrite: true,
@@ -260,6 +284,7 @@ export const startEngine = Effect.fnUntraced(function* (
   }
   yield* Effect.addFinalizer(() => drain(inside))
   yield* Effect.forkScoped(Effect.forever(turn(inside)))
+  yield* Effect.forkScoped(Effect.forever(answerLate(inside)))
   return {
     options,
     submit: submitTo(inside),
