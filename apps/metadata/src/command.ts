@@ -41,6 +41,13 @@ const flags = {
     value: 256,
     least: 0,
     most: 1_000_000_000
+  }),
+  balanceMiB: numberFlag({
+    name: "balance-mib-per-second",
+    description: "MiB a second that are moved from fuller devices to emptier ones, 0 for none",
+    value: 32,
+    least: 0,
+    most: 1_000_000
   })
 }
 
@@ -56,11 +63,20 @@ export const metadataCommand = Command.make("metadata", flags, (options) =>
     // The other commands need not wait for the service to load.
     const { metadataProcess } = yield* Effect.promise(() => import("./metadata-process.ts"))
     const freeBytesMin = options.freeMiB * 1024 * 1024
+    const balanceBytesPerSecond = options.balanceMiB * 1024 * 1024
     const running = metadataProcess({
       cluster,
       mac: macWith(key),
       directory: options.data,
-      map: { devicesMin, extensionMs, staleAfterMs, deadAfterMs, repairDelayMs, freeBytesMin }
+      map: {
+        devicesMin,
+        extensionMs,
+        staleAfterMs,
+        deadAfterMs,
+        repairDelayMs,
+        freeBytesMin,
+        balanceBytesPerSecond
+      }
     }).pipe(
       Layer.provide(natsMessagingLayer()),
       Layer.provide(natsConnections(options, "holdfast-metadata"))

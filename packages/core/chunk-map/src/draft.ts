@@ -90,6 +90,8 @@ const scalarsOf = (state: State): Draft["scalars"] => ({
   freedSweepAt: state.freedSweepAt,
   unknownSweepAt: state.unknownSweepAt,
   sweepPasses: state.sweepPasses,
+  balanceAt: state.balanceAt,
+  balanceNotBefore: state.balanceNotBefore,
   drainNeeded: state.drainNeeded,
   drainClean: state.drainClean,
   drainBlocked: state.drainBlocked,

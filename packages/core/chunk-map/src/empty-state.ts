@@ -42,6 +42,8 @@ const scalars: Scalars = {
   freedSweepAt: nowhere,
   unknownSweepAt: { device: 0, fileId: 0, chunkId: 0, version: 0 },
   sweepPasses: 0,
+  balanceAt: nowhere,
+  balanceNotBefore: 0,
   drainNeeded: new Map(),
   drainClean: new Map(),
   drainBlocked: new Map(),

@@ -244,6 +244,9 @@ export interface Scalars {
   readonly freedSweepAt: ChunkKey
   readonly unknownSweepAt: CopyKey
   readonly sweepPasses: number
+  /** Where balancing goes on, and the moment before which it copies nothing more. */
+  readonly balanceAt: ChunkKey
+  readonly balanceNotBefore: number
   /** Draining devices that the present pass found needed, and clean passes so far. */
   readonly drainNeeded: ReadonlyMap<number, number>
   readonly drainClean: ReadonlyMap<number, number>

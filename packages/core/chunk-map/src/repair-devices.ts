@@ -87,6 +87,18 @@ export const chooseTarget = (
   return best ?? (busy ? "busy" : "none")
 }
 
+/** Whether a device has room and a slot for a copy, and neither holds one nor is to delete one. */
+export const mayTake = (draft: Draft, record: ChunkRecord, device: Device): boolean => {
+  const { settings, figures } = draft
+  const limit = loadMax(settings.copiesInMax, false) - copyLoad(settings, record.length)
+  return (
+    roomOf(draft, device) - figures.get(device.index, BYTES_IN) >= record.length &&
+    figures.get(device.index, LOAD_IN) <= limit &&
+    !takenDevices(draft, record).has(device.index) &&
+    !hasDeletion(draft, device, record)
+  )
+}
+
 /** The devices whose copies will count: holders, and targets of copies under way. */
 const companyOf = (draft: Draft, record: ChunkRecord): ReadonlyArray<Device> => {
   const targets = copiesUnderWay(draft, record).map(({ device }) => deviceAt(draft, device))

@@ -41,6 +41,12 @@ export const Settings = Schema.Struct({
   copiesOutMax: Positive,
   /** Bytes from which on a copy takes a whole slot. */
   copySlotBytes: Positive,
+  /** Devices whose free shares differ by no more are even enough. */
+  balanceRatioMin: Ratio,
+  /** Chunks that are copied at a time for balancing. */
+  balanceCopiesMax: Positive,
+  /** Bytes a second that are copied for balancing; 0 for none. */
+  balanceBytesPerSecond: Whole,
   /** How long a copy for repair may take. */
   copyTimeoutMs: Positive,
   /** Deletions that one device is told at a time. */
@@ -94,6 +100,9 @@ export const defaultSettings: Settings = {
   copiesInMax: 2,
   copiesOutMax: 4,
   copySlotBytes: 16 * MiB,
+  balanceRatioMin: 0.1,
+  balanceCopiesMax: 4,
+  balanceBytesPerSecond: 32 * MiB,
   copyTimeoutMs: 5 * minute,
   deletionsMax: 200,
   deletionTimeoutMs: 2 * minute,

@@ -1,4 +1,5 @@
 /** What time alone brings about: silence, expiry, safe mode, and a slice of each pass. */
+import { planBalance } from "./balance.ts"
 import { expireVerifications } from "./bad-copies.ts"
 import { expireCopies } from "./copies.ts"
 import type { Draft } from "./draft.ts"
@@ -30,4 +31,5 @@ export const tick = (draft: Draft): void => {
   sweepChunks(draft)
   repackWhenDue(draft)
   planRepair(draft)
+  planBalance(draft)
 }
