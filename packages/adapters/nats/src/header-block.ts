@@ -82,6 +82,16 @@ export const parseHeaderBlock = (block: Uint8Array): Array<HeaderBytes> => {
   return headers
 }
 
+const decoder = new TextDecoder()
+
+/** The message id among a record's headers, by which the server tells repeats. */
+export const messageIdOf = (headers: ReadonlyArray<HeaderBytes>): string | undefined => {
+  for (const [name, value] of headers) {
+    if (decoder.decode(name).toLowerCase() === "nats-msg-id") return decoder.decode(value)
+  }
+  return undefined
+}
+
 const lineEnd = (block: Uint8Array, from: number): number => {
   let at = block.indexOf(carriageReturn, from)
   while (at !== -1 && block[at + 1] !== lineFeed) at = block.indexOf(carriageReturn, at + 1)

@@ -1,7 +1,7 @@
 /** Messaging, RecordSource, CheckpointStore and Lease on NATS and JetStream. */
 export { type Bucket, type BucketEntry, type BucketOptions, openBucket } from "./bucket.ts"
 export { NatsConnections } from "./connections.ts"
-export { withoutControlHeaders } from "./control-headers.ts"
+export { disarmControlHeaders } from "./control-headers.ts"
 export { ensureStream, type StreamOptions } from "./ensure-stream.ts"
 export type { JetStreamFailure, JetStreamFailureKind } from "./jetstream-call.ts"
 export { type ManagedConnection, openConnection } from "./managed-connection.ts"
@@ -39,4 +39,6 @@ export {
   type StreamDescription,
   type StreamPlace
 } from "./stream-description.ts"
+export { makeNatsReplayTarget, type NatsReplayTargetOptions } from "./replay-target.ts"
+export { matchesSubject } from "./subject.ts"
 export type { NatsShard } from "./stream-facts.ts"

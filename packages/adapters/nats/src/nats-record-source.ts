@@ -70,9 +70,10 @@ export const makeNatsRecordSource = Effect.fn("Nats.makeRecordSource")(function*
   })
 })
 
-const tuningOf = (
+/** How readers over a connection fetch, and how patient they are. */
+export const tuningOf = (
   connection: ManagedConnection,
-  options: NatsRecordSourceOptions
+  options: Omit<NatsRecordSourceOptions, "shards">
 ): ReaderTuning => {
   const largest = (connection.native.info?.max_payload ?? defaultMaxPayload) + messageOverhead
   const half = (window: number): number => Math.max(1, Math.floor(window / 2))

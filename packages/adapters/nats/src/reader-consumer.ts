@@ -22,6 +22,8 @@ export const acquireConsumer = (options: {
   readonly manager: JetStreamManager
   readonly shard: NatsShard
   readonly after: bigint
+  /** Leave the data of records out. */
+  readonly headersOnly?: boolean
 }): Effect.Effect<ConsumerInfo, RecordSourceError, Scope.Scope> => {
   const { connection, manager, shard } = options
   const add = callJetStream(connection, () =>
@@ -31,6 +33,7 @@ export const acquireConsumer = (options: {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: Number(options.after) + 1,
       replay_policy: ReplayPolicy.Instant,
+      ...(options.headersOnly === true ? { headers_only: true } : {}),
       inactive_threshold: Number(Duration.toNanosUnsafe(forgottenAfter)),
       // It is cheap to make again, so it need not be replicated nor survive its server.
       mem_storage: true,

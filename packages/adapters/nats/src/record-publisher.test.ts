@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
+import { DiscardPolicy } from "@nats-io/jetstream"
 import { Effect, References, Schedule } from "effect"
 import { randomUUID } from "node:crypto"
-import { withoutControlHeaders } from "./control-headers.ts"
+import { disarmControlHeaders } from "./control-headers.ts"
 import { ensureStream } from "./ensure-stream.ts"
 import { openConnection } from "./managed-connection.ts"
 import { openManager } from "./open-manager.ts"
@@ -94,6 +95,17 @@ describe("publishing records", () => {
     }).pipe(quiet)
   )
 
+  it.live("a stream at its limit refuses: what it did not take does not count as stored", () =>
+    Effect.gen(function* () {
+      const { ensure, manager, publisher, stream } = yield* makePublisher
+      yield* ensure
+      const limits = { max_msgs: 10, discard: DiscardPolicy.New }
+      yield* Effect.promise(() => manager.streams.update(stream, limits))
+      const error = yield* Effect.flip(publisher.publish(identified(`${stream}.a`, 20)))
+      assert.deepStrictEqual([error.code, error.stored], ["full", 10])
+    })
+  )
+
   const refused: ReadonlyArray<
     readonly [string, (stream: string) => OutgoingRecord, string, RegExp]
   > = [
@@ -145,7 +157,7 @@ describe("publishing records", () => {
     )
   }
 
-  it("leaves out headers that would command the server again", () => {
+  it("renames headers that would command the server again, and drops its own", () => {
     const names = [
       "Nats-Expected-Last-Sequence",
       "nats-rollup",
@@ -154,10 +166,20 @@ describe("publishing records", () => {
       "Nats-Sequence",
       "trace"
     ]
-    const kept = withoutControlHeaders(names.map((name) => [bytes(name), bytes("x")] as const))
+    const kept = disarmControlHeaders([
+      ...names.map((name) => [bytes(name), bytes("x")] as const),
+      [bytes("Nats-Msg-Id"), bytes("holdfast.orders.0011223344556677.1")]
+    ])
     assert.deepStrictEqual(
       kept.map(([name]) => text(name)),
-      ["Nats-Sequence", "trace"]
+      [
+        "Holdfast-Original-Nats-Expected-Last-Sequence",
+        "Holdfast-Original-nats-rollup",
+        "Holdfast-Original-Nats-Msg-Id",
+        "Holdfast-Original-Nats-TTL",
+        "Nats-Sequence",
+        "trace"
+      ]
     )
   })
 })

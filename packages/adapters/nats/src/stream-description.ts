@@ -12,6 +12,7 @@ import {
 import type { ManagedConnection } from "./managed-connection.ts"
 import { NatsError } from "./nats-error.ts"
 import { toNatsError } from "./ensure-stream.ts"
+import { messageIdOf, parseHeaderBlock } from "./header-block.ts"
 
 /** A stream now. */
 export interface StreamDescription {
@@ -43,6 +44,9 @@ const Answer = Schema.Struct({
       first_seq: Schema.Natural,
       last_seq: Schema.Natural
     })
+  ),
+  message: Schema.optionalKey(
+    Schema.Struct({ seq: Schema.Natural, hdrs: Schema.optionalKey(Schema.String) })
   )
 })
 const decodeAnswer = Schema.decodeUnknownEffect(Schema.fromJsonString(Answer))
@@ -76,6 +80,28 @@ export const describeStream = Effect.fn("Nats.describeStream")(function* (
     bytes: state?.bytes ?? 0,
     configuration: JSON.stringify(config)
   })
+})
+
+/** The newest record that a stream still holds, and its message id if it has one. */
+export const lastOfStream = Effect.fn("Nats.lastOfStream")(function* (
+  connection: ManagedConnection,
+  options: StreamPlace & { readonly stream: string }
+): Effect.fn.Return<
+  Option.Option<{ readonly position: bigint; readonly messageId: string | undefined }>,
+  NatsError
+> {
+  const body = JSON.stringify({ last_by_subj: ">" })
+  const asked = yield* Effect.result(
+    ask(connection, options, `STREAM.MSG.GET.${options.stream}`, body)
+  )
+  if (asked._tag === "Failure") {
+    if (asked.failure.kind === "no-message") return Option.none()
+    return yield* toNatsError(options.stream, asked.failure)
+  }
+  const { message } = asked.success
+  if (message === undefined) return Option.none()
+  const headers = parseHeaderBlock(Buffer.from(message.hdrs ?? "", "base64"))
+  return Option.some({ position: BigInt(message.seq), messageId: messageIdOf(headers) })
 })
 
 /**

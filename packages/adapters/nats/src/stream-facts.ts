@@ -71,6 +71,7 @@ export const toRecordSourceError = (
 ): RecordSourceError => {
   const message = `the stream ${stream} cannot be read: ${failure.message}`
   switch (failure.kind) {
+    case "no-message":
     case "not-found":
       return new RecordSourceError({ code: "not-found", message })
     case "denied":

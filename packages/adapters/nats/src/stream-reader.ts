@@ -54,6 +54,8 @@ export interface ReaderOptions {
   readonly shard: NatsShard
   /** The position to start behind; undefined to start at the oldest record. */
   readonly after: bigint | undefined
+  /** Leave the data of records out. */
+  readonly headersOnly?: boolean
   readonly tuning: ReaderTuning
 }
 

@@ -21,6 +21,21 @@ export const listenFault = (subject: string): string | undefined => {
     : undefined
 }
 
+/**
+ * Whether a subject matches a filter: `*` stands for one token, `>` at the end for all that are
+ * left, at least one.
+ */
+export const matchesSubject = (filter: string, subject: string): boolean => {
+  const wanted = filter.split(".")
+  const tokens = subject.split(".")
+  for (const [at, token] of wanted.entries()) {
+    if (token === ">" && at === wanted.length - 1) return tokens.length > at
+    const given = tokens[at]
+    if (given === undefined || (token !== "*" && token !== given)) return false
+  }
+  return tokens.length === wanted.length
+}
+
 const subjectFault = (subject: string): string | undefined => {
   if (subject.length === 0) return "the subject is empty"
   if (new TextEncoder().encode(subject).length > longestSubject) {

@@ -36,6 +36,16 @@ export { FileEntry, FileName, fileChunksMax } from "./file-entry.ts"
 export { invariants, type Violation } from "./invariants.ts"
 export { archiveKey, fileKey, type SegmentIdentity, segmentKey } from "./partition-keys.ts"
 export type { CataloguePlatform, Sha256, TextCodec } from "./platform.ts"
+export {
+  isBehind,
+  readReplayId,
+  type Replay,
+  replayId,
+  replayIdPrefix,
+  replayOf,
+  type ReplayPlace,
+  type ReplaySelection
+} from "./replay-id.ts"
 export { SegmentChunk, SegmentEntry, SegmentTag } from "./segment-entry.ts"
 export {
   parseTagRule,

@@ -18,3 +18,4 @@ export {
   type SourceRecord
 } from "./record-source.ts"
 export { type NewRecord, RecordSpool, RecordSpoolError, type SpoolStatus } from "./record-spool.ts"
+export { type ReplayRecord, type ReplayTarget, ReplayTargetError } from "./replay-target.ts"
