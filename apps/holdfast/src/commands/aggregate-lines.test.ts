@@ -40,7 +40,8 @@ describe("aggregated records as lines", () => {
 
   it("keep bytes that are no text, and tags", () => {
     const lines =
-      '{"partitionKey":"a","explicitHashKey":null,"dataBase64":"/w==","tags":[{"key":"k","value":"v"}]}\n' +
+      '{"partitionKey":"a","explicitHashKey":null,"dataBase64":"/w==",' +
+      '"tags":[{"key":"k","value":"v"}]}\n' +
       '{"partitionKey":"a","explicitHashKey":null,"data":""}\n'
     const bytes = Result.getOrThrow(aggregateOfLines(lines, { format: "standard" }))
     assert.strictEqual(

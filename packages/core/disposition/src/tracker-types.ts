@@ -78,7 +78,7 @@ export interface Counters {
   readonly admitted: number
   /** Entries that finished, however. */
   readonly finished: number
-  /** Parts that were reported as done. */
+  /** Parts that were reported as done or laid aside. */
   readonly partsFinished: number
   /** Entries that the restored map finished. */
   readonly restored: number
@@ -91,6 +91,7 @@ export interface Counters {
   readonly protocolFaults: number
   /** Failed attempts. */
   readonly failures: number
+  /** Records and parts that were laid aside. */
   readonly skipped: number
   readonly deadLettered: number
   /** Arrivals refused at a limit. */

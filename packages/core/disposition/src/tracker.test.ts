@@ -184,6 +184,20 @@ describe("parts", () => {
     expect(checkpoint(tracker).position).toBe(0n)
   })
 
+  it("a part that is laid aside leaves the others to be done", () => {
+    const tracker = openTracker()
+    const record = enter(tracker, 1)
+    tracker.fail(record, epoch, { part: { index: 1, total: 3 } })
+    const aside = { index: 1, total: 3 }
+    expect(tracker.settle(record, epoch, "dead-lettered", aside)).toBe("Counted")
+    expect(tracker.settle(record, epoch, "dead-lettered", aside)).toBe("Repeated")
+    expect(tracker.standing).toMatchObject({ items: 2, failing: 0, records: 1 })
+    expect(part(tracker, record, 0, 3)).toBe("Counted")
+    expect(tracker.settle(record, epoch, "skipped", { index: 2, total: 3 })).toBe("Finished")
+    expect(tracker.counters).toMatchObject({ skipped: 1, deadLettered: 1, finished: 1 })
+    expect(invariants(tracker)).toEqual([])
+  })
+
   it("a record of 1,000 parts survives the growth of the window", () => {
     const tracker = openTracker()
     const record = enter(tracker, 0)

@@ -178,13 +178,15 @@ export class Tracker {
     }
   }
 
-  /** Lays a record aside, with whatever parts of it are missing: it counts as finished. */
-  settle(ordinal: Ordinal, epoch: number, how: Settlement): Outcome {
-    const outcome = this.check(ordinal, epoch)
-    if (outcome !== undefined) return outcome
-    if (how === "skipped") this.counts.skipped += 1
-    else this.counts.deadLettered += 1
-    return this.finish(ordinal, ordinal & this.window.mask)
+  /** Lays a record aside, with whatever parts of it are missing, or one part: it is finished. */
+  settle(ordinal: Ordinal, epoch: number, how: Settlement, part?: PartReport): Outcome {
+    const outcome =
+      part === undefined
+        ? (this.check(ordinal, epoch) ?? this.finish(ordinal, ordinal & this.window.mask))
+        : this.completePart(ordinal, epoch, part)
+    if (outcome !== "Finished" && outcome !== "Counted") return outcome
+    this.counts[how === "skipped" ? "skipped" : "deadLettered"] += 1
+    return outcome
   }
 
   /** Ends the epoch: from now on every arrival and report is stale. */
@@ -335,10 +337,8 @@ export class Tracker {
       this.counts.unknownReports += 1
       return "Unknown"
     }
-    if (ordinal < window.head || window.states[ordinal & window.mask] !== slotOpen) {
-      return this.repeated()
-    }
-    return undefined
+    const isOpen = ordinal >= window.head && window.states[ordinal & window.mask] === slotOpen
+    return isOpen ? undefined : this.repeated()
   }
 
   private checkFailure(

@@ -25,6 +25,11 @@ export const WorkerConfig = Schema.Struct({
   worker: WorkerId,
   /** What one shard may have in flight. */
   limits: withDefault(ShardLimits, {}),
+  /**
+   * Whether aggregated messages of the KPL are opened, and their user records handed on one by one:
+   * not at all, those of the standard format, or those of the two private formats as well.
+   */
+  aggregation: withDefault(Schema.Literals(["none", "kpl", "kpl-and-private"]), "none"),
   /** What one read of the source asks for, and how long it waits. */
   batchRecords: withDefault(AtLeastOne, 1_024),
   batchBytes: withDefault(AtLeastOne, 4 * 1_024 * 1_024),

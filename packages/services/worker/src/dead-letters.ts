@@ -7,8 +7,11 @@
  * 3. While the letters' own store is away, the record stays in flight and counts against the
  *    limits.
  */
+import type { PartReport } from "@holdfast/disposition"
 import type { SourceRecord } from "@holdfast/records"
 import { Context, Duration, Effect, Option, Schema } from "effect"
+import { subjectOf } from "./held-records.ts"
+import type { PendingLetter } from "./pending-letters.ts"
 import type { ShardRun } from "./shard-run.ts"
 
 /** A record that did not go through. */
@@ -16,7 +19,10 @@ export interface DeadLetter {
   /** The same for every put of the same record. */
   readonly id: string
   readonly shard: string
+  /** With a part of an aggregate: the user record. */
   readonly record: SourceRecord
+  /** Which part of a record that came in several. */
+  readonly part?: PartReport
   /** How often it was tried. */
   readonly attempts: number
   readonly reason: string
@@ -40,18 +46,18 @@ export const deadLetters = Effect.fnUntraced(function* (run: ShardRun) {
   const service = Option.getOrUndefined(yield* Effect.serviceOption(DeadLetters))
   if (service === undefined) return
   run.hasDeadLetters = true
-  const { config, epoch, shard } = run.options
+  const { config, epoch } = run.options
   let delayMs = config.retryFirstMs
   for (;;) {
-    yield* run.signal.waitUntil(() => run.letters.size > 0)
-    for (const { attempts, ordinal, reason } of Array.from(run.letters.values())) {
-      const record = run.held.get(ordinal)
-      if (record === undefined) {
-        run.letters.delete(ordinal)
+    yield* run.signal.waitUntil(() => !run.letters.isEmpty)
+    for (const pending of run.letters.all) {
+      const { ordinal, part } = pending
+      const letter = letterOf(run, pending)
+      if (letter === undefined) {
+        run.letters.remove(pending)
         continue
       }
-      const id = `${shard}@${record.position}`
-      const answer = yield* service.put({ id, shard, record, attempts, reason }).pipe(
+      const answer = yield* service.put(letter).pipe(
         Effect.timeoutOption(Duration.millis(config.callDeadlineMs)),
         Effect.catch((error) => Effect.as(Effect.logWarning(error.message), Option.none<void>()))
       )
@@ -61,10 +67,26 @@ export const deadLetters = Effect.fnUntraced(function* (run: ShardRun) {
         continue
       }
       delayMs = config.retryFirstMs
-      run.letters.delete(ordinal)
-      if (run.tracker.settle(ordinal, epoch, "dead-lettered") === "Finished") run.forget(ordinal)
-      run.laidAside(ordinal)
+      run.letters.remove(pending)
+      const outcome = run.tracker.settle(ordinal, epoch, "dead-lettered", part)
+      if (outcome === "Finished") run.forget(ordinal)
+      run.laidAside(ordinal, part)
       run.progress()
     }
   }
 })
+
+/** The letter that waits; none when its record has finished meanwhile. */
+const letterOf = (
+  run: ShardRun,
+  { attempts, ordinal, part, reason }: PendingLetter
+): DeadLetter | undefined => {
+  const held = run.held.get(ordinal)
+  if (held === undefined) return undefined
+  const { shard } = run.options
+  const record = subjectOf(held, part)
+  const id = `${shard}@${record.position}`
+  return part === undefined
+    ? { id, shard, record, attempts, reason }
+    : { id: `${id}/${part.index}`, shard, record, part, attempts, reason }
+}

@@ -3,7 +3,13 @@
  *
  * It is synchronous and total: a pipeline may report from anywhere, at any rate, after the end too.
  */
-import { decide, type Failure, type Ordinal, type Outcome } from "@holdfast/disposition"
+import {
+  decide,
+  type Failure,
+  type Ordinal,
+  type Outcome,
+  type PartReport
+} from "@holdfast/disposition"
 import type { Disposition } from "./pipeline.ts"
 import type { ShardRun } from "./shard-run.ts"
 
@@ -49,6 +55,8 @@ const settle = (run: ShardRun, ordinal: Ordinal, outcome: Outcome): void => {
       run.forget(ordinal)
       return
     case "Counted":
+      run.settled += 1
+      return
     case "Repeated":
     case "Stale":
       return
@@ -61,7 +69,7 @@ const settle = (run: ShardRun, ordinal: Ordinal, outcome: Outcome): void => {
     case "TooManyParts":
       carryOut(
         run,
-        { ordinal, reason: `a wrong report (${outcome})`, parts: undefined, attempts: 1 },
+        { ordinal, reason: `a wrong report (${outcome})`, part: undefined, attempts: 1 },
         { attempt: 1, kind: "protocol" }
       )
   }
@@ -87,7 +95,7 @@ const applyFailure = (
         {
           ordinal,
           reason,
-          parts: part === undefined ? undefined : [part.index],
+          part,
           attempts: result.attempts
         },
         { attempt: result.attempt, kind }
@@ -98,36 +106,38 @@ const applyFailure = (
 interface Item {
   readonly ordinal: Ordinal
   readonly reason: string
-  readonly parts: ReadonlyArray<number> | undefined
+  readonly part: PartReport | undefined
   /** How many were made in all. */
   readonly attempts: number
 }
 
 const carryOut = (run: ShardRun, item: Item, failure: Failure): void => {
-  const { attempts, ordinal, parts, reason } = item
+  const { attempts, ordinal, part, reason } = item
   const decision = decide(run.options.config.errorPolicy, failure)
   switch (decision._tag) {
     case "Retry": {
       if (run.haltReason !== undefined) return
       const dueAt = run.now() + decision.delayMs
+      const parts = part === undefined ? undefined : [part.index]
       run.retries.add({ ordinal, dueAt, attempt: attempts + 1, parts })
       return
     }
     case "Skip":
-      settle(run, ordinal, run.tracker.settle(ordinal, run.options.epoch, "skipped"))
-      run.laidAside(ordinal)
+      settle(run, ordinal, run.tracker.settle(ordinal, run.options.epoch, "skipped", part))
+      run.laidAside(ordinal, part)
       return
     case "Halt":
-      run.halt(`${describe(run, ordinal)} failed: ${reason}`)
+      run.halt(`${describe(run, item)} failed: ${reason}`)
       return
     case "DeadLetter":
       // Laying a record aside unseen would lose it; without a place to put it the shard halts.
-      if (run.hasDeadLetters) run.letters.set(ordinal, { ordinal, reason, attempts })
-      else run.halt(`${describe(run, ordinal)} failed, and there are no dead letters: ${reason}`)
+      if (run.hasDeadLetters) run.letters.add({ ordinal, part, reason, attempts })
+      else run.halt(`${describe(run, item)} failed, and there are no dead letters: ${reason}`)
   }
 }
 
-const describe = (run: ShardRun, ordinal: Ordinal): string => {
-  const record = run.held.get(ordinal)
-  return record === undefined ? `record ${ordinal}` : `position ${record.position}`
+const describe = (run: ShardRun, { ordinal, part }: Item): string => {
+  const held = run.held.get(ordinal)
+  const record = held === undefined ? `record ${ordinal}` : `position ${held.record.position}`
+  return part === undefined ? record : `part ${part.index} of ${part.total} of ${record}`
 }

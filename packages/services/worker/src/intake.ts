@@ -18,6 +18,7 @@ import {
 } from "@holdfast/records"
 import { Duration, Effect, Option } from "effect"
 import { type Entry, entriesOf } from "./entries.ts"
+import { offersOf } from "./held-records.ts"
 import type { OfferedRecord, PipelineError, ShardPipeline } from "./pipeline.ts"
 import type { ShardRun } from "./shard-run.ts"
 import { isTrusted } from "./source-check.ts"
@@ -113,7 +114,7 @@ const take = Effect.fnUntraced(function* (
   const seenAt = run.now()
   const wasEmpty = run.tracker.isEmpty
   let offered: Array<OfferedRecord> = []
-  for (const entry of entriesOf(batch)) {
+  for (const entry of entriesOf(batch, run.open)) {
     let refusal = admit(run, entry, { seenAt, offered })
     while (refusal !== undefined && !run.isIntakeStopped) {
       if (refusal._tag !== "LimitReached") {
@@ -135,26 +136,26 @@ const take = Effect.fnUntraced(function* (
 /** Admits one entry; answers why not, if it was refused. */
 const admit = (
   run: ShardRun,
-  { bytes, isGap, position, record }: Entry,
+  { bytes, held, isDamaged, parts, position }: Entry,
   { offered, seenAt }: { readonly offered: Array<OfferedRecord>; readonly seenAt: number }
 ): Refusal | undefined => {
-  const parts = record === undefined ? { parts: 0 } : {}
-  const admission = run.tracker.admit({ position, bytes, seenAt, ...parts })
+  const known = parts === undefined ? {} : { parts }
+  const admission = run.tracker.admit({ position, bytes, seenAt, ...known })
   switch (admission._tag) {
     case "Admitted":
     case "Resumed": {
-      if (record === undefined) return undefined
+      if (held === undefined) return undefined
       const { ordinal } = admission
-      run.held.set(ordinal, record)
-      offered.push(
-        admission._tag === "Resumed"
-          ? { ordinal, record, attempt: 1, finishedParts: admission.finished }
-          : { ordinal, record, attempt: 1 }
-      )
+      run.held.set(ordinal, held)
+      if (isDamaged) run.counters.damagedAggregates += 1
+      if (held.parts !== undefined) countAggregate(run, held.parts.length)
+      const finishedParts = admission._tag === "Resumed" ? admission.finished : undefined
+      for (const one of offersOf(held, { ordinal, attempt: 1, finishedParts })) offered.push(one)
       return undefined
     }
     case "Finished":
-      if (isGap) run.counters.sourceGaps += 1
+      if (held === undefined) run.counters.sourceGaps += 1
+      else if (parts === 0) countAggregate(run, 0)
       return undefined
     case "Repeated":
     case "Stale":
@@ -162,6 +163,11 @@ const admit = (
     case "Refused":
       return admission.refusal
   }
+}
+
+const countAggregate = ({ counters }: ShardRun, userRecords: number): void => {
+  counters.aggregates += 1
+  counters.userRecords += userRecords
 }
 
 const describeRefusal = (
@@ -185,8 +191,8 @@ const awaitRoom = Effect.fnUntraced(function* (
   pipeline: ShardPipeline
 ): Effect.fn.Return<void, PipelineError> {
   const { drainDeadlineMs, heartbeatIntervalMs } = run.options.config
-  const before = run.finished
-  const hasRoom = run.signal.waitUntil(() => run.finished !== before || run.isIntakeStopped)
+  const before = run.settled
+  const hasRoom = run.signal.waitUntil(() => run.settled !== before || run.isIntakeStopped)
   const patience = Duration.millis(heartbeatIntervalMs)
   const answer = yield* Effect.timeoutOption(hasRoom, patience)
   if (Option.isSome(answer)) return

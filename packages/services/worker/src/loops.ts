@@ -3,6 +3,7 @@
  * Each has its own interval and goes on whether records come or not; none waits behind an offer.
  */
 import { Duration, Effect, Option } from "effect"
+import { offersOf } from "./held-records.ts"
 import { endBy } from "./intake.ts"
 import type { OfferedRecord, PipelineError, ShardPipeline } from "./pipeline.ts"
 import type { ShardRun } from "./shard-run.ts"
@@ -67,18 +68,10 @@ export const retries = (run: ShardRun, pipeline: ShardPipeline) =>
 
 const dueRecords = (run: ShardRun): ReadonlyArray<OfferedRecord> =>
   run.retries.takeDue(run.now()).flatMap(({ attempt, ordinal, parts }) => {
-    const record = run.held.get(ordinal)
-    if (record === undefined) return []
+    const held = run.held.get(ordinal)
+    if (held === undefined) return []
     const finishedParts = run.tracker.finishedParts(ordinal)
-    return [
-      {
-        ordinal,
-        record,
-        attempt,
-        ...(finishedParts === undefined ? {} : { finishedParts }),
-        ...(parts === undefined ? {} : { onlyParts: parts })
-      }
-    ]
+    return offersOf(held, { ordinal, attempt, finishedParts, onlyParts: parts })
   })
 
 /** Says which records are stuck when nothing has moved for too long; it stops nothing by itself. */

@@ -64,9 +64,13 @@ export const openShard = Effect.fnUntraced(function* (opening: Opening) {
       report: (dispositions) => reporter.report(dispositions)
     })
     .pipe(Effect.catch(({ code, message }) => refuse(pipelineRefusal(code), message)))
+  if (config.aggregation !== "none" && pipeline.takesParts !== true) {
+    const reason = `this pipeline takes whole records alone: aggregation must be "none" for it`
+    return yield* refuse("Invalid", reason)
+  }
   const restored = withFinished(stored, pipeline.finished)
   const tracker = new Tracker({ limits: config.limits, epoch, after: position, restored })
-  const laidAside = (ordinal: Ordinal): void => pipeline.laidAside?.(ordinal)
+  const laidAside = (ordinal: Ordinal, part?: number): void => pipeline.laidAside?.(ordinal, part)
   const run = new ShardRun({
     shard,
     stream,

@@ -31,7 +31,13 @@ import { Context, Schema } from "effect"
 export interface OfferedRecord {
   /** Names the record in every report. */
   readonly ordinal: Ordinal
+  /** With a part: the user record, at the position of the aggregate that it came in. */
   readonly record: SourceRecord
+  /**
+   * Which user record of an aggregate it is. Each is offered by itself, in order, and reported by
+   * itself: as `PartsDone`, or as `Failed` with this part.
+   */
+  readonly part?: PartReport
   /** 1 at first, and one more after each failure that the error policy lets be tried again. */
   readonly attempt: number
   /** Parts that are finished: they need no disposition. */
@@ -124,6 +130,8 @@ export class PipelineError extends Schema.TaggedError<PipelineError>()("Pipeline
 export interface ShardPipeline {
   /** What is durable above `resume.after` by the pipeline's own knowledge: not offered again. */
   readonly finished: ReadonlyArray<FinishedStretch>
+  /** Whether it can be offered parts of records; without it no aggregate may be opened. */
+  readonly takesParts?: boolean
   /** Takes a batch, whole; suspends while there is no room. */
   readonly offer: (batch: ReadonlyArray<OfferedRecord>) => Effect.Effect<void, PipelineError>
   /** Lets time-bound work go on; must return soon. */
@@ -131,10 +139,11 @@ export interface ShardPipeline {
   /** Starts a flush; it may return before the dispositions are in. */
   readonly flush: (options: FlushOptions) => Effect.Effect<void, PipelineError>
   /**
-   * Hears that a record which it reported as failed was laid aside, and will not be offered again.
-   * Needed only where something else waits for it; must return at once.
+   * Hears that a record, or the one part of it that is named, which it reported as failed was laid
+   * aside and will not be offered again. Needed only where something else waits for it; must return
+   * at once.
    */
-  readonly laidAside?: (ordinal: Ordinal) => void
+  readonly laidAside?: (ordinal: Ordinal, part?: number) => void
 }
 
 /** Where a worker's records go. */

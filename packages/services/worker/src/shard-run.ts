@@ -5,11 +5,14 @@
  *     running ──halt──▶ halted          intake and retries stop; what is in flight may finish
  *        └──────────────┴──end──▶ ended: drained, fenced or failed
  */
-import type { Ordinal, Tracker } from "@holdfast/disposition"
-import type { ShardReader, SourceRecord } from "@holdfast/records"
+import type { Ordinal, PartReport, Tracker } from "@holdfast/disposition"
+import type { ShardReader } from "@holdfast/records"
 import type { Clock } from "effect"
+import { type OpenRecord, recordOpener } from "./aggregates.ts"
 import type { WorkerConfig } from "./config.ts"
+import type { HeldRecord } from "./held-records.ts"
 import { monotonicMs } from "./monotonic.ts"
+import { PendingLetters } from "./pending-letters.ts"
 import { RetryQueue } from "./retry-queue.ts"
 import { Signal } from "./signal.ts"
 
@@ -27,13 +30,6 @@ export type RunEnd =
   /** It is to be opened again later. */
   | { readonly _tag: "Failed"; readonly reason: string; readonly distrustsMap: boolean }
 
-/** A record that waits to be laid aside. */
-export interface PendingLetter {
-  readonly ordinal: Ordinal
-  readonly attempts: number
-  readonly reason: string
-}
-
 /** What a run counts beside its tracker. */
 export interface RunCounters {
   checkpointsRequested: number
@@ -42,6 +38,11 @@ export interface RunCounters {
   retries: number
   sourceGaps: number
   sourceErrors: number
+  /** Messages that were opened, and the user records that were in them. */
+  aggregates: number
+  userRecords: number
+  /** Messages that look like aggregates and were taken whole, since they could not be opened. */
+  damagedAggregates: number
   heartbeats: number
   slowHeartbeats: number
   flushes: number
@@ -58,8 +59,8 @@ export interface RunOptions {
   readonly tracker: Tracker
   /** The revision under which the checkpoint was last written. */
   readonly revision: bigint
-  /** Tells the pipeline that a record will not come again. */
-  readonly laidAside: (ordinal: Ordinal) => void
+  /** Tells the pipeline that a record, or one part of it, will not come again. */
+  readonly laidAside: (ordinal: Ordinal, part?: number) => void
 }
 
 /** One shard while it is open; see the module comment. */
@@ -69,9 +70,11 @@ export class ShardRun {
   readonly signal = new Signal()
   readonly retries = new RetryQueue()
   /** The records in flight, for further attempts; bounded by the tracker's limits. */
-  readonly held = new Map<Ordinal, SourceRecord>()
+  readonly held = new Map<Ordinal, HeldRecord>()
+  /** Opens aggregates; none where records stay whole. */
+  readonly open: OpenRecord | undefined
   /** Records that wait to be laid aside, and whether there is a place to lay them. */
-  readonly letters = new Map<Ordinal, PendingLetter>()
+  readonly letters = new PendingLetters()
   hasDeadLetters = false
   readonly counters: RunCounters = { ...noCounters }
   revision: bigint
@@ -88,14 +91,15 @@ export class ShardRun {
   lastFailure: string | undefined
   stallReason: string | undefined
   end: RunEnd | undefined
-  /** Rises with every record that finishes: whoever waits for room waits for this. */
-  finished = 0
+  /** Rises with every record and every part that finishes: who waits for room waits for this. */
+  settled = 0
   /** When something last moved. */
   progressAt: number
 
   constructor(options: RunOptions) {
     this.options = options
     this.tracker = options.tracker
+    this.open = recordOpener(options.config)
     this.revision = options.revision
     this.checkpointed = options.tracker.lowWatermark
     this.progressAt = this.now()
@@ -133,15 +137,15 @@ export class ShardRun {
 
   /** Forgets a record that is finished. */
   forget(ordinal: Ordinal): void {
-    this.finished += 1
+    this.settled += 1
     this.held.delete(ordinal)
     this.retries.remove(ordinal)
-    this.letters.delete(ordinal)
+    this.letters.forget(ordinal)
   }
 
-  /** Tells the pipeline that a record will not come again. */
-  laidAside(ordinal: Ordinal): void {
-    this.options.laidAside(ordinal)
+  /** Tells the pipeline that a record, or one part of it, will not come again. */
+  laidAside(ordinal: Ordinal, part: PartReport | undefined): void {
+    this.options.laidAside(ordinal, part?.index)
   }
 
   /** Notes that something moved, and wakes who waits for it. */
@@ -178,6 +182,9 @@ const noCounters: RunCounters = {
   retries: 0,
   sourceGaps: 0,
   sourceErrors: 0,
+  aggregates: 0,
+  userRecords: 0,
+  damagedAggregates: 0,
   heartbeats: 0,
   slowHeartbeats: 0,
   flushes: 0,

@@ -12,6 +12,9 @@ const letterHeaders = (letter: DeadLetter): ReadonlyArray<RecordHeader> => {
   const values = {
     "Holdfast-Shard": letter.shard,
     "Holdfast-Position": String(letter.record.position),
+    ...(letter.part === undefined
+      ? {}
+      : { "Holdfast-Part": `${letter.part.index} of ${letter.part.total}` }),
     "Holdfast-Attempts": String(letter.attempts),
     "Holdfast-Reason": letter.reason
   }
@@ -28,6 +31,11 @@ const shortName = (text: string): string => {
   return (hash >>> 0).toString(16)
 }
 
+const appendIdOf = ({ part, record, shard }: DeadLetter): string => {
+  const end = part === undefined ? "" : `/${part.index}`
+  return `${shortName(shard)}-${String(record.position).slice(-40)}${end}`
+}
+
 /** Keeps dead letters in a stream of their own; a letter that is put again soon adds nothing. */
 export const spoolDeadLetters = (stream: string): Layer.Layer<DeadLetters, never, RecordSpool> =>
   Layer.effect(
@@ -35,11 +43,11 @@ export const spoolDeadLetters = (stream: string): Layer.Layer<DeadLetters, never
     Effect.map(RecordSpool, (spool) =>
       DeadLetters.of({
         put: (letter) => {
-          const { data, headers, position, subject, timestamp } = letter.record
+          const { data, headers, subject, timestamp } = letter.record
           return spool
             .append({
               stream,
-              appendId: `${shortName(letter.shard)}-${String(position).slice(-50)}`,
+              appendId: appendIdOf(letter),
               records: [
                 { timestamp, subject, data, headers: [...headers, ...letterHeaders(letter)] }
               ]

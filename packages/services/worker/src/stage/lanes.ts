@@ -18,7 +18,15 @@ export interface LaneItem {
   /** The record it is of, and its index there; a lane waits for both after a failure. */
   readonly ordinal: number
   readonly index: number
+  /** The part that it is accounted under, where that is not its index. */
+  readonly part?: { readonly index: number } | undefined
 }
+
+/** The number under which an item's record knows it. */
+const partOf = ({ index, part }: LaneItem): number => part?.index ?? index
+
+const isSame = (one: LaneItem, other: LaneItem): boolean =>
+  one.ordinal === other.ordinal && one.index === other.index && partOf(one) === partOf(other)
 
 interface Lane<T> {
   readonly key: string
@@ -45,7 +53,7 @@ export class Lanes<T extends LaneItem> {
       return
     }
     const lane = this.lanes.get(key) ?? this.open(key)
-    if (lane.waitsFor?.ordinal === item.ordinal && lane.waitsFor.index === item.index) {
+    if (lane.waitsFor !== undefined && isSame(lane.waitsFor, item)) {
       lane.items.unshift(item)
       this.stopWaiting(lane)
       return
@@ -90,10 +98,12 @@ export class Lanes<T extends LaneItem> {
     this.waiting.add(lane)
   }
 
-  /** A record will not come again: lanes go on without it. O(lanes that wait). */
-  giveUp(ordinal: number): void {
+  /** A record, or one part of it, will not come again: lanes go on. O(lanes that wait). */
+  giveUp(ordinal: number, part?: number): void {
     for (const lane of this.waiting) {
-      if (lane.waitsFor?.ordinal === ordinal) this.stopWaiting(lane)
+      const awaited = lane.waitsFor
+      if (awaited?.ordinal !== ordinal) continue
+      if (part === undefined || part === partOf(awaited)) this.stopWaiting(lane)
     }
   }
 

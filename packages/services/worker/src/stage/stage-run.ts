@@ -1,16 +1,23 @@
 /** One shard of a stage: items in lanes, and the fibers that work on them. */
-import type { Ordinal } from "@holdfast/disposition"
-import { hasPart } from "@holdfast/disposition"
+import { hasPart, type Ordinal, type PartReport } from "@holdfast/disposition"
 import { Cause, Duration, Effect, Exit, type Scope } from "effect"
 import type { Disposition, OfferedRecord, OpenShard, ShardPipeline } from "../pipeline.ts"
 import { Signal } from "../signal.ts"
 import { Lanes } from "./lanes.ts"
 import { runAnswer, type StageAnswer, type StageItem, type StageOptions } from "./stage.ts"
+import { UserRecordItems } from "./user-record-items.ts"
 
 /** An item on its way through the lanes. */
 interface QueuedItem<A> extends StageItem<A> {
   readonly key: string | undefined
   readonly ordinal: Ordinal
+}
+
+/** What the fibers of one shard share. */
+interface Floor<A> {
+  readonly lanes: Lanes<QueuedItem<A>>
+  readonly signal: Signal
+  readonly userRecords: UserRecordItems
 }
 
 /** Items that a fiber works on before it lets others run, where none of them waits. */
@@ -24,7 +31,9 @@ export const openStage = <A>(
   Effect.gen(function* () {
     const lanes = new Lanes<QueuedItem<A>>()
     const signal = new Signal()
-    const worker = workOn(options, opening, { lanes, signal })
+    const userRecords = new UserRecordItems()
+    const floor = { lanes, signal, userRecords }
+    const worker = workOn(options, opening, floor)
     for (let count = 0; count < options.concurrency; count++) yield* Effect.forkScoped(worker)
     const ignoring = (work: Effect.Effect<void, unknown>) =>
       Effect.catchCause(work, (cause) =>
@@ -35,11 +44,12 @@ export const openStage = <A>(
     const { flush, heartbeat } = options
     return {
       finished: [],
+      takesParts: true,
       offer: (batch) =>
         Effect.andThen(
           signal.waitUntil(() => lanes.size < options.backlog),
           Effect.sync(() => {
-            for (const offered of batch) take(options, opening, lanes, offered)
+            for (const offered of batch) take(options, opening, floor, offered)
             signal.notify()
           })
         ),
@@ -56,8 +66,9 @@ export const openStage = <A>(
                 deadline
               )
             ),
-      laidAside: (ordinal) => {
-        lanes.giveUp(ordinal)
+      laidAside: (ordinal, part) => {
+        lanes.giveUp(ordinal, part)
+        userRecords.giveUp(ordinal, part)
         signal.notify()
       }
     }
@@ -67,26 +78,38 @@ export const openStage = <A>(
 const take = <A>(
   { extract, ordering }: StageOptions<A>,
   { report, shard }: OpenShard,
-  lanes: Lanes<QueuedItem<A>>,
-  { attempt, finishedParts, onlyParts, ordinal, record }: OfferedRecord
+  { lanes, userRecords }: Floor<A>,
+  offered: OfferedRecord
 ): void => {
+  const { attempt, ordinal, part, record } = offered
   try {
     const items = extract(record)
     const total = items.length
     const queued = items.map((item, index): QueuedItem<A> => {
       const key = keyOf(ordering, { shard, item, record })
-      return { shard, record, item, index, total, attempt, key, ordinal }
+      return { shard, record, item, index, total, part, attempt, key, ordinal }
     })
-    if (attempt === 1 && total !== 1) report([{ _tag: "Split", ordinal, total }])
-    for (const one of queued) {
-      const isFinished = finishedParts !== undefined && hasPart(finishedParts, one.index)
-      const isWanted = onlyParts === undefined || onlyParts.includes(one.index)
-      if (isWanted && !isFinished) lanes.add(one)
+    if (part === undefined) {
+      if (attempt === 1 && total !== 1) report([{ _tag: "Split", ordinal, total }])
+      for (const one of queued) if (isWanted(offered, one.index)) lanes.add(one)
+      return
     }
+    if (total === 0) report([{ _tag: "PartsDone", ordinal, ...ofPart(part) }])
+    // A single item is its user record: nothing needs to be kept of it beside the lanes.
+    const indexes = total === 1 ? [0] : userRecords.offer(ordinal, part.index, total)
+    for (const index of indexes) lanes.add(queued[index]!)
   } catch (error) {
-    report([{ _tag: "Failed", ordinal, reason: `it cannot be taken apart: ${String(error)}` }])
+    const reason = `it cannot be taken apart: ${String(error)}`
+    report([{ _tag: "Failed", ordinal, reason, ...(part === undefined ? {} : { part }) }])
   }
 }
+
+const isWanted = ({ finishedParts, onlyParts }: OfferedRecord, index: number): boolean => {
+  const isFinished = finishedParts !== undefined && hasPart(finishedParts, index)
+  return !isFinished && (onlyParts === undefined || onlyParts.includes(index))
+}
+
+const ofPart = ({ index, total }: PartReport) => ({ total, indexes: [index] })
 
 const keyOf = <A>(
   ordering: StageOptions<A>["ordering"],
@@ -106,7 +129,7 @@ const keyOf = <A>(
 const workOn = Effect.fnUntraced(function* <A>(
   options: StageOptions<A>,
   { report }: OpenShard,
-  { lanes, signal }: { readonly lanes: Lanes<QueuedItem<A>>; readonly signal: Signal }
+  { lanes, signal, userRecords }: Floor<A>
 ) {
   let done: Array<Ordinal> = []
   let settled: Array<Disposition> = []
@@ -130,7 +153,8 @@ const workOn = Effect.fnUntraced(function* <A>(
     const failure = answer._tag === "Waits" ? yield* answer.outcome : answer.failure
     if (failure === undefined) lanes.succeed(one)
     else lanes.fail(one)
-    if (failure === undefined && one.total === 1) done.push(one.ordinal)
+    if (one.part !== undefined) addPart(settled, userRecords, one, one.part, failure)
+    else if (failure === undefined && one.total === 1) done.push(one.ordinal)
     else settled.push(dispositionOf(one, failure))
     sinceYield += 1
     if (sinceYield < itemsBetweenYields) continue
@@ -162,6 +186,24 @@ const call = <A>({ deadline, process }: StageOptions<A>, item: QueuedItem<A>): C
     Effect.map((exit) => (Exit.isSuccess(exit) ? undefined : String(Cause.squash(exit.cause))))
   )
   return { _tag: "Waits", outcome }
+}
+
+/** Adds what an item of a user record comes to, if that is anything yet. */
+const addPart = <A>(
+  settled: Array<Disposition>,
+  userRecords: UserRecordItems,
+  { index, ordinal, total }: QueuedItem<A>,
+  part: PartReport,
+  failure: string | undefined
+): void => {
+  const isAlone = total === 1
+  if (failure !== undefined) {
+    if (!isAlone && !userRecords.fail(ordinal, part.index, index)) return
+    settled.push({ _tag: "Failed", ordinal, part, reason: failure })
+    return
+  }
+  if (!isAlone && !userRecords.succeed(ordinal, part.index)) return
+  settled.push({ _tag: "PartsDone", ordinal, ...ofPart(part) })
 }
 
 const dispositionOf = <A>(

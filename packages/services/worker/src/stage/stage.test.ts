@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { SourceRecord } from "@holdfast/records"
 import { Effect } from "effect"
+import { aggregateOf } from "../testing/aggregate.ts"
 import { makeWorld, pass } from "../testing/world.ts"
 import { recordStage, stagePipeline } from "./stage-pipeline.ts"
 import { defaultStage, type StageAnswer, type StageItem } from "./stage.ts"
@@ -196,6 +197,92 @@ describe("a stage", () => {
       const one = yield* world.start("w1", { pipeline, config: { batchRecords: 20 } })
       yield* pass(3_000)
       assert.isAtMost((yield* one.worker.status).shards[0]!.inFlight.records, 60)
+    })
+  )
+})
+
+describe("a stage of user records", () => {
+  const aggregated = (
+    options: Parameters<typeof stagePipeline<string>>[0],
+    more: ReturnType<typeof retrying> = retrying("halt")
+  ) =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      const data = aggregateOf(["k1", "a,b"], ["k2", ""], ["k1", "c"], ["k3", "d,e,f"])
+      yield* world.appendData("orders", data)
+      const pipeline = stagePipeline(options)
+      const one = yield* world.start("w1", { pipeline, config: { ...more, aggregation: "kpl" } })
+      yield* pass(4_000)
+      const { shards } = yield* one.worker.status
+      return { position: yield* world.position("orders"), shard: shards[0]! }
+    })
+  const extract = ({ data }: SourceRecord): ReadonlyArray<string> =>
+    new TextDecoder().decode(data).split(",").filter(Boolean)
+
+  it.effect("splits each of them by itself: none, one or several items", () =>
+    Effect.gen(function* () {
+      const log: Array<string> = []
+      const { position } = yield* aggregated({
+        ...defaultStage,
+        extract,
+        process: ({ index, item, part, total }) => {
+          log.push(`${part?.index}/${part?.total} ${index}/${total} ${item}`)
+        }
+      })
+      assert.strictEqual(position, 1n)
+      assert.deepStrictEqual(log, [
+        "0/4 0/2 a",
+        "0/4 1/2 b",
+        "2/4 0/1 c",
+        "3/4 0/3 d",
+        "3/4 1/3 e",
+        "3/4 2/3 f"
+      ])
+    })
+  )
+
+  it.effect.each([
+    { name: "in no order", ordering: { _tag: "Unordered" } as const },
+    { name: "by shard", ordering: { _tag: "ByShard" } as const }
+  ])("tries again what failed of one of them, and nothing that was done, $name", ({ ordering }) =>
+    Effect.gen(function* () {
+      const log: Array<string> = []
+      const { position } = yield* aggregated({
+        ...defaultStage,
+        ordering,
+        extract,
+        process: ({ attempt, item }) => {
+          log.push(item)
+          if (attempt === 1 && (item === "d" || item === "f")) throw new Error("no")
+        }
+      })
+      assert.strictEqual(position, 1n)
+      assert.deepStrictEqual(log.filter((item) => item === "e").length, 1)
+      assert.deepStrictEqual(log.filter((item) => item === "d").length, 2)
+      if (ordering._tag === "ByShard") {
+        assert.deepStrictEqual([...new Set(log)], ["a", "b", "c", "d", "e", "f"])
+      }
+    })
+  )
+
+  it.effect("goes on behind one that was laid aside", () =>
+    Effect.gen(function* () {
+      const log: Array<string> = []
+      const { position, shard } = yield* aggregated(
+        {
+          ...defaultStage,
+          ordering: { _tag: "ByShard" },
+          extract,
+          process: ({ item }) => {
+            log.push(item)
+            if (item === "a" || item === "c") throw new Error("no")
+          }
+        },
+        retrying("skip", 0)
+      )
+      assert.strictEqual(position, 1n)
+      assert.strictEqual(shard.counters["skipped"], 2)
+      assert.deepStrictEqual(log.slice(-3), ["d", "e", "f"])
     })
   )
 })

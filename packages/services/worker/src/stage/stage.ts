@@ -9,8 +9,10 @@
  * 3. `process` may return a value, a promise or an Effect. What it throws, rejects or fails with is
  *    a failed attempt; so is one that takes longer than its deadline.
  * 4. Nothing is a success but a normal end: an interrupted item has no disposition and comes again.
- * 5. At most `backlog` items are queued; an offer waits for room.
+ * 5. The user records of an aggregate are records like others, in the order of the aggregate.
+ * 6. At most `backlog` items are queued; an offer waits for room.
  */
+import type { PartReport } from "@holdfast/disposition"
 import type { SourceRecord } from "@holdfast/records"
 import { Duration, Effect } from "effect"
 import type { Heartbeat } from "../pipeline.ts"
@@ -20,8 +22,11 @@ export interface StageItem<A> {
   readonly shard: string
   readonly record: SourceRecord
   readonly item: A
+  /** Which of the record's items it is. */
   readonly index: number
   readonly total: number
+  /** Which user record of an aggregate `record` is. */
+  readonly part?: PartReport | undefined
   /** 1 at first. */
   readonly attempt: number
 }

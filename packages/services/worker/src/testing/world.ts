@@ -48,6 +48,7 @@ export interface PipelinePlan {
   /** Report everything that is offered as done at a full flush. */
   finishesAtFlush: boolean
   finished: ReadonlyArray<FinishedStretch>
+  takesParts: boolean
   openError: PipelineError | undefined
   /** Never answer that a shard is open. */
   hangsAtOpen: boolean
@@ -96,6 +97,7 @@ const makePipeline = (plan: PipelinePlan, opened: Array<OpenedPipeline>): Pipeli
       options.report([{ _tag: "Done", ordinals: records.map(({ ordinal }) => ordinal) }])
     return {
       finished: plan.finished,
+      takesParts: plan.takesParts,
       offer: (batch) => {
         if (plan.offerError !== undefined) return Effect.fail(plan.offerError)
         return Effect.sync(() => {
@@ -163,6 +165,13 @@ const freezable = (gate: { isFrozen: boolean }) => {
   )
 }
 
+const recordOf = (data: Uint8Array) => ({
+  timestamp: 0n,
+  subject: new Uint8Array(0),
+  headers: [],
+  data
+})
+
 /** The ports that workers share, and how to start one. */
 export const makeWorld = Effect.gen(function* () {
   const keyValue = MemoryKeyValue.make()
@@ -191,6 +200,7 @@ export const makeWorld = Effect.gen(function* () {
       isPrompt: false,
       finishesAtFlush: false,
       finished: [],
+      takesParts: true,
       openError: undefined,
       hangsAtOpen: false,
       offerError: undefined,
@@ -242,13 +252,11 @@ export const makeWorld = Effect.gen(function* () {
     append: (stream: string, count: number) =>
       streams.put(
         stream,
-        Array.from({ length: count }, () => ({
-          timestamp: 0n,
-          subject: new Uint8Array(0),
-          headers: [],
-          data: new Uint8Array(1)
-        }))
+        Array.from({ length: count }, () => recordOf(new Uint8Array(1)))
       ),
+    /** Appends one record of these bytes each. */
+    appendData: (stream: string, ...data: ReadonlyArray<Uint8Array>) =>
+      streams.put(stream, data.map(recordOf)),
     checkpoint: (shard: string) =>
       Effect.map(store.load(shard), (found) =>
         Option.getOrUndefined(Option.map(found, ({ checkpoint }) => checkpoint))
