@@ -24,7 +24,7 @@ import {
   makeFile,
   runWriters
 } from "./testing/commit-writers.ts"
-import { makePuppet, quickOptions, ready } from "./testing/world.ts"
+import { mac, makePuppet, quickOptions, ready } from "./testing/world.ts"
 
 const writers = 64
 const [mode = "main", url = "", directory = ""] = process.argv.slice(2)
@@ -75,7 +75,7 @@ const writeFor = async () => {
   )
   const connection = await connectTo(url)
   const fileId = await makeFile(connection)
-  const step = () => commitOne(connection, fileId)
+  const step = () => commitOne({ connection, fileId, mac })
   await runWriters({ writers, step, milliseconds: 1_500 })
   say("warm")
   await new Promise((resolve) => process.stdin.once("data", resolve))

@@ -3,18 +3,20 @@
  * `alloc` of two devices and one `publish` with the receipts of both. What is answered is told.
  */
 import { connect, headers, type NatsConnection } from "@nats-io/transport-node"
-import { signReceipt } from "@holdfast/wire"
+import type { ChunkDescription } from "@holdfast/storage"
+import { type Mac, signReceipt } from "@holdfast/wire"
 import { Schema } from "effect"
-import { clusterId, mac } from "./world.ts"
+import { clusterId } from "./world.ts"
 
 /** The devices that hold every copy. */
 export const benchDevices = ["a", "b"] as const
 
-/** A chunk whose commit was answered. */
-export interface Committed {
+/** Commits one chunk: what is stored is told before the service hears of it. */
+export interface CommitOptions {
+  readonly connection: NatsConnection
   readonly fileId: number
-  readonly chunkId: number
-  readonly version: number
+  readonly mac: Mac
+  readonly onStored?: (deviceId: string, chunk: ChunkDescription) => void
 }
 
 const Refused = Schema.Struct({ error: Schema.Struct({ code: Schema.String }) })
@@ -45,11 +47,11 @@ const ask = async (
 ): Promise<unknown> => {
   const head = headers()
   head.set("Holdfast-Request-Id", `${thisProcess}-${++requests}`)
-  head.set("Holdfast-Deadline-Ms", "10000")
+  head.set("Holdfast-Deadline-Ms", "5000")
   const reply = await connection.request(
     `holdfast.${clusterId}.metadata.${operation}`,
     JSON.stringify(request),
-    { headers: head, timeout: 10_000 }
+    { headers: head, timeout: 5_000 }
   )
   const said: unknown = reply.json()
   if (isRefused(said)) throw new Error(`${operation} was refused: ${said.error.code}`)
@@ -65,21 +67,21 @@ export const makeFile = async (connection: NatsConnection): Promise<number> => {
   return said.ok.fileId
 }
 
-/** Commits one chunk. */
-export const commitOne = async (connection: NatsConnection, fileId: number): Promise<Committed> => {
+/** Commits one chunk; answers when the service has said that it is durable. */
+export const commitOne = async (options: CommitOptions): Promise<ChunkDescription> => {
+  const { connection, fileId, mac, onStored } = options
   const wanted = { fileId, size: 100, want: 2, min: 2, exclude: [] }
   const said = await ask(connection, "alloc", wanted)
   if (!isGranted(said)) throw otherAnswer("alloc")
   const { chunk: name, lease, targets } = said.ok
   const chunk = { ...name, length: 100, checksum: name.version }
-  const receipts = targets.map(({ deviceId }) => ({
-    deviceId,
-    epoch: 1,
-    chunk,
-    proof: signReceipt(mac, { clusterId, deviceId, epoch: 1, ...chunk })
-  }))
+  const receipts = targets.map(({ deviceId }) => {
+    onStored?.(deviceId, chunk)
+    const proof = signReceipt(mac, { clusterId, deviceId, epoch: 1, ...chunk })
+    return { deviceId, epoch: 1, chunk, proof }
+  })
   await ask(connection, "publish", { lease, chunk, goal: 2, min: 2, receipts })
-  return name
+  return chunk
 }
 
 /** Connects to a server. */
