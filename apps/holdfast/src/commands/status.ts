@@ -1,7 +1,8 @@
 /** `holdfast status`: what the services say of themselves, on one page. */
-import { metadataStatus, peersOf, workersOf } from "../connection/observe.ts"
+import { metadataStatus, peersOf, type WorkerStatusView, workersOf } from "../connection/observe.ts"
 import { jsonFlag } from "@holdfast/process"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
+import type { CallError } from "@holdfast/wire"
 import { Command } from "effect/cli"
 import { connectedLayer, connectionFlags } from "../connection/connect.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
@@ -9,42 +10,78 @@ import { renderPairs, renderTable } from "../output/table.ts"
 
 const flags = { ...connectionFlags, json: jsonFlag }
 
+type MetadataStatus = Effect.Success<ReturnType<typeof metadataStatus>>
+
+/**
+ * What each kind of service says; those that answer are shown whether or not the others do. Fails
+ * only when nobody answers.
+ */
+const overview = Effect.fnUntraced(function* (cluster: string) {
+  const answers = yield* Effect.all(
+    {
+      metadata: Effect.result(metadataStatus(cluster)),
+      peers: Effect.result(peersOf(cluster)),
+      workers: Effect.result(workersOf(cluster))
+    },
+    { concurrency: "unbounded" }
+  )
+  const { metadata, peers, workers } = answers
+  if (Result.isFailure(metadata) && Result.isFailure(peers) && Result.isFailure(workers)) {
+    return yield* metadata.failure
+  }
+  const byService: Record<string, Result.Result<unknown, CallError>> = answers
+  const silent = Object.entries(byService).flatMap(([service, answer]) =>
+    Result.isFailure(answer) ? [{ service, reason: answer.failure.message }] : []
+  )
+  return {
+    metadata: Result.getOrElse(metadata, () => null),
+    peers: Result.getOrElse(peers, () => []),
+    workers: Result.getOrElse(workers, () => []),
+    silent
+  }
+})
+
+const renderMetadata = ({ chunks, clusterId, devices, pending, safeMode }: MetadataStatus) =>
+  [
+    ["cluster", clusterId],
+    ["safe mode", `${safeMode.phase}: ${safeMode.tip}`],
+    ["chunks", chunks.known],
+    ["  at goal", chunks.atGoal],
+    ["  below goal", chunks.belowGoal],
+    ["  surplus", chunks.surplus],
+    ["  unknown", chunks.unknown],
+    ["  missing", chunks.missing],
+    ["  corrupt", chunks.corrupt],
+    ["devices", `${devices.live} live, ${devices.stale} stale, ${devices.dead} dead`],
+    ["pending", `${pending.copies} copies, ${pending.deletions} deletions`]
+  ] as const
+
+const renderShards = (workers: ReadonlyArray<WorkerStatusView>): string => {
+  const rows = workers.flatMap(({ shards, worker }) =>
+    shards.map((one) => [
+      one.shard,
+      worker,
+      one.reason === undefined ? one.state : `${one.state}: ${one.reason}`,
+      one.checkpoint?.toString() ?? "-",
+      one.newest?.toString() ?? "-",
+      one.inFlight.records
+    ])
+  )
+  const headings = ["shard", "worker", "state", "checkpoint", "newest", "in flight"]
+  return rows.length === 0 ? "" : `\n\n${renderTable(headings, rows)}`
+}
+
 /** `holdfast status`. */
 export const statusCommand = Command.make("status", flags, (options) =>
   Effect.gen(function* () {
-    const metadata = yield* metadataStatus(options.cluster)
-    const peers = yield* peersOf(options.cluster)
-    const workers = yield* workersOf(options.cluster)
-    if (options.json) return yield* writeLine(toJson({ metadata, peers, workers }))
-    const { chunks, devices, pending, safeMode } = metadata
-    yield* writeLine(
-      renderPairs([
-        ["cluster", metadata.clusterId],
-        ["safe mode", `${safeMode.phase}: ${safeMode.tip}`],
-        ["chunks", chunks.known],
-        ["  at goal", chunks.atGoal],
-        ["  below goal", chunks.belowGoal],
-        ["  surplus", chunks.surplus],
-        ["  unknown", chunks.unknown],
-        ["  missing", chunks.missing],
-        ["  corrupt", chunks.corrupt],
-        ["devices", `${devices.live} live, ${devices.stale} stale, ${devices.dead} dead`],
-        ["pending", `${pending.copies} copies, ${pending.deletions} deletions`],
-        ["peers", `${peers.filter(({ live }) => live).length} of ${peers.length} live`]
-      ])
-    )
-    const rows = workers.flatMap(({ shards, worker }) =>
-      shards.map((one) => [
-        one.shard,
-        worker,
-        one.reason === undefined ? one.state : `${one.state}: ${one.reason}`,
-        one.checkpoint?.toString() ?? "-",
-        one.newest?.toString() ?? "-",
-        one.inFlight.records
-      ])
-    )
-    if (rows.length === 0) return
-    const headings = ["shard", "worker", "state", "checkpoint", "newest", "in flight"]
-    yield* writeLine(`\n${renderTable(headings, rows)}`)
+    const { metadata, peers, silent, workers } = yield* overview(options.cluster)
+    if (options.json) return yield* writeLine(toJson({ metadata, peers, workers, silent }))
+    const live = peers.filter((one) => one.live).length
+    const facts = renderPairs([
+      ...(metadata === null ? [] : renderMetadata(metadata)),
+      ["peers", `${live} of ${peers.length} live`],
+      ...silent.map(({ reason, service }) => [`${service} silent`, reason] as const)
+    ])
+    yield* writeLine(`${facts}${renderShards(workers)}`)
   }).pipe(Effect.provide(connectedLayer(options)))
 ).pipe(Command.withDescription("How the cluster is"))
