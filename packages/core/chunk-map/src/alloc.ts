@@ -2,27 +2,23 @@
  * Allocation: a reservation of room for one version of one chunk on distinct devices.
  *
  * ```
- *   candidates ─ exclude, room ─▶ eligible ─▶ pick of two of those that are furthest apart
+ *   candidates ─ exclude, room ─▶ eligible ─▶ one of few sets of them (`placement.ts`)
  * ```
- * 1. Devices are always distinct, hosts and racks while unused ones are eligible (`spread.ts`); after
- *    that they are used again rather than the allocation refused.
- * 2. Of two random devices the one with the greater share of free room is taken (power of two
- *    choices), so that full devices fill slowly without all writers meeting on the emptiest.
- * 3. Below `min` devices nothing is reserved; between `min` and `want` the rest is left to repair.
- * 4. The version that is allotted is in the journal's mark before the answer leaves.
+ * 1. Below `min` devices nothing is reserved; between `min` and `want` the rest is left to repair.
+ * 2. The version that is allotted is in the journal's mark before the answer leaves.
  */
 import * as Result from "effect/Result"
 import { candidates } from "./devices.ts"
 import { allotFileId, allotNumber, canAllot, type Draft } from "./draft.ts"
-import { COMMITTED } from "./figures.ts"
 import { chunkIdMax, goalMax, isWhole } from "./identity.ts"
 import { nextChunkId, openLease } from "./lease.ts"
 import type { Allocation, CreatedFile, Device } from "./model.ts"
 import { findRecord } from "./packed-tree.ts"
+import { drawSet } from "./placement.ts"
 import { refuse, type Refusal } from "./refusal.ts"
 import { recall, remember } from "./requests.ts"
+import { roomOf } from "./room.ts"
 import { safeModeRetryMs } from "./safe-mode-view.ts"
-import { distanceRank } from "./spread.ts"
 
 /** Asks for a file id that was never used. */
 export interface CreateFile {
@@ -53,14 +49,6 @@ export const createFile = (
   const reply = { fileId: allotFileId(draft) }
   remember(draft, command.requestId, { _tag: "CreateFile", reply })
   return Result.succeed(reply)
-}
-
-/** The bytes that a device can still take, beyond what is reserved and what stays free. */
-export const roomOf = (draft: Draft, device: Device): number => {
-  const { freeBytesMin, freeRatioMin } = draft.settings
-  const free = Math.min(device.available, device.capacity - device.used)
-  const kept = Math.max(freeBytesMin, Math.ceil(device.capacity * freeRatioMin))
-  return free - kept - draft.figures.get(device.index, COMMITTED)
 }
 
 /** Reserves room. */
@@ -136,21 +124,5 @@ const choose = (draft: Draft, command: Alloc): Result.Result<ReadonlyArray<Devic
     const sentence = `${min} devices are wanted at least, ${room}`
     return refuse("no-space", sentence, wait)
   }
-  const next = generator(command.random)
-  const chosen: Array<Device> = []
-  while (chosen.length < want) {
-    const unused = eligible.filter((device) => !chosen.includes(device))
-    if (unused.length === 0) break
-    const furthest = Math.min(...unused.map((device) => distanceRank(device, chosen)))
-    const apart = unused.filter((device) => distanceRank(device, chosen) === furthest)
-    chosen.push(pickOfTwo(draft, apart, next))
-  }
-  return Result.succeed(chosen)
-}
-
-const pickOfTwo = (draft: Draft, devices: ReadonlyArray<Device>, next: () => number): Device => {
-  const share = (device: Device) => roomOf(draft, device) / Math.max(1, device.capacity)
-  const first = devices[next() % devices.length]!
-  const second = devices[next() % devices.length]!
-  return share(second) > share(first) ? second : first
+  return Result.succeed(drawSet(draft, eligible, want, generator(command.random)))
 }

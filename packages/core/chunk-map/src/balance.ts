@@ -10,10 +10,9 @@
  * 3. The chunk is assured on its goal of devices before the copy begins, and on as many until
  *    trimming has dropped a copy; which one that will be is asked before (`surplus.ts`), so the spread
  *    stays.
- * 4. At most `balanceCopiesMax` copies at a time and `balanceBytesPerSecond` bytes; the next move of
- *    a device waits until it has deleted what it gave away.
+ * 4. At most `balanceCopiesMax` copies at a time and `balanceBytesPerSecond` bytes; the next move
+ *    of a device waits until it has deleted what it gave away.
  */
-import { roomOf } from "./alloc.ts"
 import { startCopy } from "./copies.ts"
 import { candidates } from "./devices.ts"
 import type { Draft } from "./draft.ts"
@@ -29,10 +28,12 @@ import {
   seekFrom,
   type ChunkRecord
 } from "./packed-tree.ts"
+import { neighbours } from "./placement.ts"
 import { repairMayRun } from "./repair.ts"
 import { repairClasses, repairQueue } from "./repair-class.ts"
 import { chooseSource, mayTake } from "./repair-devices.ts"
-import { assuredHolders, freeShare, pickSurplus } from "./surplus.ts"
+import { freeShare, roomOf } from "./room.ts"
+import { assuredHolders, pickSurplus } from "./surplus.ts"
 
 /** Chunks that one tick looks at. */
 const LOOKED_AT = 20_000
@@ -89,8 +90,9 @@ const isUneven = (draft: Draft): boolean => {
 const movesOf = (draft: Draft, set: number, goal: number): ReadonlyArray<Move> => {
   const holders = assuredHolders(draft, set)
   if (holders.length !== goal || draft.sets.members(set).length !== goal) return []
+  const near = new Set(holders.flatMap((holder) => neighbours(draft, [holder, ...holders])))
   const found: Array<Move> = []
-  for (const emptier of candidates(draft)) {
+  for (const emptier of near) {
     if (holders.includes(emptier) || !isSettled(draft, emptier)) continue
     const fuller = pickSurplus(draft, [...holders, emptier])
     const gap = freeShare(draft, emptier) - freeShare(draft, fuller)

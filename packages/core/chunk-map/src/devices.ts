@@ -3,6 +3,7 @@ import type { Draft } from "./draft.ts"
 import { DELETIONS, DELETIONS_TOLD } from "./figures.ts"
 import type { DeviceId, HostId } from "./identity.ts"
 import type { CommandKey, CopyKey, Device } from "./model.ts"
+import { ringSeed } from "./ring-seed.ts"
 import { ASSURED, COUNTED, EXPECTED, LOCATED, ONLINE, RETIRED } from "./slots.ts"
 
 /** The first key of a device's copies, for scans. */
@@ -89,6 +90,7 @@ export const newDevice = (draft: Draft, deviceId: DeviceId): Device => {
   return {
     deviceId,
     index,
+    ringSeed: ringSeed(deviceId),
     hostId: null,
     rack: "",
     epoch: 0,

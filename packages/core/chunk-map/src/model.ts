@@ -41,6 +41,8 @@ export interface ReportProgress {
 export interface Device {
   readonly deviceId: DeviceId
   readonly index: number
+  /** Where it stands in the rings of placement. */
+  readonly ringSeed: number
   readonly hostId: HostId | null
   /** The rack of the host; empty when it names none. */
   readonly rack: string

@@ -5,11 +5,10 @@
  *    because the target's word on length and checksum decides.
  * 2. A target has reported everything, is heard, is meant to be used, has room, holds no copy of
  *    the chunk in any state and is not about to delete one.
- * 3. Among targets the spread decides first (`spread.ts`), then the load, then free room; a chunk that
- *    has its goal is copied only to where its spread becomes better.
+ * 3. Among targets the spread decides first (`spread.ts`), then the load, then free room; a chunk
+ *    that has its goal is copied only to where its spread becomes better.
  * 4. Neither has more copies under way than its slots carry (`copy-load.ts`).
  */
-import { roomOf } from "./alloc.ts"
 import { copiesUnderWay } from "./copies.ts"
 import { copyLoad, loadMax } from "./copy-load.ts"
 import { candidates, deviceAt, deviceOfSlot, firstCopy } from "./devices.ts"
@@ -19,6 +18,8 @@ import { compareChunks } from "./identity.ts"
 import type { Device } from "./model.ts"
 import { oddCopies } from "./odd.ts"
 import type { ChunkRecord } from "./packed-tree.ts"
+import { neighbours } from "./placement.ts"
+import { roomOf } from "./room.ts"
 import { LOCATED } from "./slots.ts"
 import { countedHolders, distanceRank, improvesSpread } from "./spread.ts"
 
@@ -53,21 +54,41 @@ export const chooseSource = (
   return best
 }
 
-/** The device to copy to; "busy" while those that have room have no slot free. */
+/**
+ * The device to copy to, of those near the holders if one of them can take it (`placement.ts`);
+ * "busy" while those that have room have no slot free.
+ */
 export const chooseTarget = (
   draft: Draft,
   record: ChunkRecord,
   extra: boolean
 ): Device | "busy" | "none" => {
+  const company = companyOf(draft, record)
+  const near = neighbours(draft, company)
+  const chosen = chooseAmong(draft, record, { company, extra, among: near })
+  const all = candidates(draft)
+  if (chosen !== "none" || near === all) return chosen
+  return chooseAmong(draft, record, { company, extra, among: all })
+}
+
+const chooseAmong = (
+  draft: Draft,
+  record: ChunkRecord,
+  options: {
+    readonly company: ReadonlyArray<Device>
+    readonly extra: boolean
+    readonly among: ReadonlyArray<Device>
+  }
+): Device | "busy" | "none" => {
+  const { company, extra, among } = options
   const { settings, figures } = draft
   const limit = loadMax(settings.copiesInMax, extra) - copyLoad(settings, record.length)
   const taken = takenDevices(draft, record)
-  const company = companyOf(draft, record)
   const mustImprove = company.length >= record.goal
   let best: Device | undefined
   let bestRank = Number.POSITIVE_INFINITY
   let busy = false
-  for (const device of candidates(draft)) {
+  for (const device of among) {
     if (taken.has(device.index)) continue
     if (mustImprove && !improvesSpread(device, company)) continue
     const room = roomOf(draft, device) - figures.get(device.index, BYTES_IN)

@@ -58,6 +58,8 @@ export const Settings = Schema.Struct({
   /** Free space that allocation leaves on each device: the greater of the two. */
   freeBytesMin: Whole,
   freeRatioMin: Ratio,
+  /** Sets of devices that new chunks are placed on, for each device and number of copies. */
+  placementRings: Positive,
   /** How long an unknown copy is kept. */
   quarantineMs: Whole,
   /** Unknown copies remembered one by one; more are counted only. */
@@ -109,6 +111,7 @@ export const defaultSettings: Settings = {
   commandResendMs: 5_000,
   freeBytesMin: 256 * MiB,
   freeRatioMin: 0.01,
+  placementRings: 8,
   quarantineMs: 7 * 24 * 60 * minute,
   quarantineMax: 1_000_000,
   freedMax: 1_000_000,

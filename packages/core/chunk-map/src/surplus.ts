@@ -6,7 +6,6 @@
  * that the spread can spare first (a host that holds another one, then a rack), then the one on the
  * device with the least free share, then by name.
  */
-import { roomOf } from "./alloc.ts"
 import { copiesUnderWay } from "./copies.ts"
 import { queueDeletion } from "./deletions.ts"
 import { deviceOfSlot } from "./devices.ts"
@@ -15,12 +14,9 @@ import { setReplicas } from "./merge.ts"
 import type { Device } from "./model.ts"
 import { hasFuture } from "./odd.ts"
 import { rowRecord, rowSet, type Cursor } from "./packed-tree.ts"
+import { freeShare } from "./room.ts"
 import { ASSURED } from "./slots.ts"
 import { sparedBy } from "./spread.ts"
-
-/** The share of a device that new chunks can still take. */
-export const freeShare = (draft: Draft, device: Device): number =>
-  roomOf(draft, device) / Math.max(1, device.capacity)
 
 /** The holders of a set whose copies are assured. */
 export const assuredHolders = (draft: Draft, set: number): ReadonlyArray<Device> => {

@@ -2,8 +2,9 @@
  * The sweep: a pass over all committed chunks, some of them each tick, without end.
  *
  * It takes retired slots out of replica sets, queues what is below its goal for repair, trims what
- * is above it (`surplus.ts`), and counts what still needs a draining device. Chunks whose set and goal are as they
- * should be cost one look at a remembered verdict, so 100,000 of them take about a millisecond.
+ * is above it (`surplus.ts`), and counts what still needs a draining device. Chunks whose set and
+ * goal are as they should be cost one look at a remembered verdict, so 100,000 of them take about a
+ * millisecond.
  */
 import { deviceOfSlot } from "./devices.ts"
 import { passIsOver } from "./drain.ts"
