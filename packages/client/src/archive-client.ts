@@ -1,6 +1,6 @@
 /**
- * Archives as a program uses them: the one service that joins handling, reading, searching and
- * verifying. Everything goes over the ports; there is no state but caches.
+ * Archives as a program uses them: the one service that joins handling, reading, searching,
+ * replaying and verifying. Everything goes over the ports; there is no state but caches.
  */
 import type { ArchiveEntry, SegmentEntry } from "@holdfast/catalogue"
 import { Context, Effect, Layer, Stream } from "effect"
@@ -11,6 +11,12 @@ import {
   type ReadOptions,
   type RecordBatch
 } from "./archive-reader.ts"
+import {
+  makeArchiveReplay,
+  type ReplayError,
+  type ReplayOptions,
+  type ReplayReport
+} from "./archive-replay.ts"
 import { makeArchiveSearch, type SearchError, type SearchOptions } from "./archive-search.ts"
 import { makeArchiveVerify } from "./archive-verify.ts"
 import { CatalogueClient } from "./catalogue-client.ts"
@@ -19,6 +25,7 @@ import type { ReadError } from "./errors.ts"
 import { FileClient } from "./file-client.ts"
 import { MetadataClient } from "./metadata-client.ts"
 import { PeerClient } from "./peer-client.ts"
+import { makeReplayOrder } from "./replay-order.ts"
 import { ClientConfig, type ClientSettings, clientSettingsDefault } from "./settings.ts"
 
 const makeArchiveClient = Effect.gen(function* () {
@@ -29,6 +36,7 @@ const makeArchiveClient = Effect.gen(function* () {
   const admin = makeArchiveAdmin({ catalogue, metadata })
   const reader = makeArchiveReader({ catalogue, chunks, settings })
   const search = makeArchiveSearch({ catalogue, reader })
+  const replay = makeArchiveReplay({ catalogue, order: makeReplayOrder({ reader, search }) })
   const verify = makeArchiveVerify({ admin, catalogue, chunks, metadata, reader })
 
   /** An archive that is not there is an error, not an empty answer. */
@@ -43,6 +51,9 @@ const makeArchiveClient = Effect.gen(function* () {
   return {
     ...admin,
     verify,
+    /** Publishes records again, behind those that earlier runs brought to the target. */
+    replay: (options: ReplayOptions): Effect.Effect<ReplayReport, ReplayError> =>
+      Effect.flatMap(admin.show(options.archive), (archive) => replay(archive, options)),
     /** Records in batches, by position, shard after shard. */
     readBatches: (options: ReadOptions): Stream.Stream<RecordBatch, ReadError> =>
       ofArchive(options.archive, () => reader.batches(options)),

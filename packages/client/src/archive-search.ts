@@ -23,9 +23,13 @@ import type { CatalogueClient } from "./catalogue-client.ts"
 import { type CatalogueError, InvalidRequest, type ReadError } from "./errors.ts"
 import { cataloguePlatform } from "./platform.ts"
 
-/** What to search for. Times are nanoseconds since 1970, each end inclusive. */
+/** What to search for. Positions and times (nanoseconds since 1970) are inclusive. */
 export interface SearchOptions {
   readonly archive: string
+  /** One shard; all of them when absent. */
+  readonly shard?: string | undefined
+  readonly from?: bigint | undefined
+  readonly to?: bigint | undefined
   readonly tag: { readonly name: string; readonly value: string }
   readonly timeFrom?: bigint | undefined
   readonly timeTo?: bigint | undefined
@@ -77,8 +81,20 @@ export const makeArchiveSearch = (parts: {
     })
   }
 
-  const candidates = (query: Query, options: SearchOptions) =>
-    reader.collectByShard(query.walks, { from: options.timeFrom, to: options.timeTo })
+  /** The segments that can hold what is searched for, by shard. */
+  const candidates = (query: Query, options: SearchOptions) => {
+    const { from, shard, timeFrom, timeTo, to } = options
+    const isWanted = (segment: SegmentEntry): boolean =>
+      (shard === undefined || segment.shard === shard) &&
+      (from === undefined || segment.last >= from) &&
+      (to === undefined || segment.first <= to)
+    const found = reader.collectByShard(query.walks, { from: timeFrom, to: timeTo })
+    return Effect.map(found, (byShard) =>
+      Array.from(byShard)
+        .map(([name, segments]) => [name, segments.filter(isWanted)] as const)
+        .filter(([, segments]) => segments.length > 0)
+    )
+  }
 
   /** The segments that can hold what is searched for. */
   const segments = Effect.fnUntraced(function* (
@@ -87,7 +103,7 @@ export const makeArchiveSearch = (parts: {
   ): Effect.fn.Return<ReadonlyArray<SegmentEntry>, CatalogueError | InvalidRequest> {
     const query = yield* queryOf(archive, options.tag)
     const byShard = yield* candidates(query, options)
-    return Array.from(byShard.values()).flat()
+    return byShard.flatMap(([, found]) => found)
   })
 
   /** The records found, shard after shard, each shard's in order of position. */
@@ -99,11 +115,11 @@ export const makeArchiveSearch = (parts: {
       Effect.gen(function* () {
         const query = yield* queryOf(archive, options.tag)
         const byShard = yield* candidates(query, options)
-        const { onDamage, timeFrom, timeTo } = options
+        const { from, onDamage, timeFrom, timeTo, to } = options
         return Stream.flatMap(Stream.fromIterable(byShard), ([shard, found]) =>
           reader.readSegments(Stream.fromIterable(found), {
             shard,
-            selection: { timeFrom, timeTo },
+            selection: { from, to, timeFrom, timeTo },
             onDamage,
             keep: query.keep
           })

@@ -75,6 +75,16 @@ export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{
   readonly message: string
 }> {}
 
+/**
+ * A replay ended before its last record; `code` is the target's word for it. What was published is
+ * in the target, and the same replay goes on behind it.
+ */
+export class ReplayStopped extends Data.TaggedError("ReplayStopped")<{
+  readonly code: string
+  readonly published: number
+  readonly message: string
+}> {}
+
 /** A segment's file is there but is not what was sealed: the records named are lost with it. */
 export class SegmentUnreadable extends Data.TaggedError("SegmentUnreadable")<{
   readonly archive: string

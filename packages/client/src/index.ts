@@ -7,6 +7,7 @@ export {
 } from "./archive-admin.ts"
 export { ArchiveClient, clientLayer } from "./archive-client.ts"
 export type { ArchivedRecord, ReadOptions, RecordBatch } from "./archive-reader.ts"
+export type { ReplayError, ReplayOptions, ReplayReport, ReplayStart } from "./archive-replay.ts"
 export type { SearchError, SearchOptions } from "./archive-search.ts"
 export type { Finding, VerifyError, VerifyOptions, VerifyReport } from "./archive-verify.ts"
 export { type Bounds, CatalogueClient, type FoundEntry } from "./catalogue-client.ts"
@@ -29,6 +30,7 @@ export {
   type HolderFailure,
   InvalidRequest,
   type ReadError,
+  ReplayStopped,
   SegmentUnreadable
 } from "./errors.ts"
 export {
@@ -54,6 +56,7 @@ export {
   type WriteConcern
 } from "./peer-client.ts"
 export { cataloguePlatform, crc32, segmentReading, segmentWriting } from "./platform.ts"
+export type { ReplayPace } from "./replay-pace.ts"
 export { ownerAttributes, ownerOf, segmentEntryOf, type SegmentOwner } from "./segment-draft.ts"
 export { type ServiceCallOptions } from "./service-call.ts"
 export { ClientConfig, type ClientSettings, clientSettingsDefault } from "./settings.ts"
