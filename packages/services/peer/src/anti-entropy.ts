@@ -93,6 +93,7 @@ const pull = Effect.fnUntraced(function* (
         })
         const heard = yield* Effect.result(engine.submit(address, body))
         if (Result.isFailure(heard)) {
+          context.missed(peer)
           return yield* context.warn("a fetched state is refused", {
             ...address,
             why: heard.failure

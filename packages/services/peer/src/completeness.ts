@@ -5,11 +5,13 @@
  *    itself with one of them, and taken over what it lacked.
  * 2. When another owner comes back, it is incomplete until the two have compared themselves.
  * 3. While all others are down, what was complete stays so.
- * 4. When the first of them is heard again, or the broker was away, it may have been this peer that
+ * 4. What could not be taken over from another makes it incomplete until a comparison misses nothing.
+ * 5. When the first of them is heard again, or the broker was away, it may have been this peer that
  *    was cut off, and the others that went on: every segment is as after a start.
  */
 import type { Distribution, KeyRange, PeerId } from "@holdfast/keyspace"
 import { KeySet } from "@holdfast/keyspace"
+import { Effect } from "effect"
 import type { PeerView } from "./peer-view.ts"
 
 /** What is complete at a peer. */
@@ -18,16 +20,36 @@ export class Completeness {
   readonly #view: PeerView
   readonly #synced = new Set<PeerId>()
   readonly #everSynced = new Set<PeerId>()
+  /** How often something of a peer could not be taken over. */
+  readonly #missed = new Map<PeerId, number>()
 
   constructor(distribution: Distribution, view: PeerView) {
     this.#distribution = distribution
     this.#view = view
   }
 
+  /** Compares with a peer; unless it fails, or something is missed meanwhile, all is here then. */
+  compared<A, E, R>(peer: PeerId, comparing: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    return Effect.suspend(() => {
+      const before = this.#missed.get(peer)
+      return Effect.tap(comparing, () =>
+        Effect.sync(() => {
+          if (this.#missed.get(peer) === before) this.noteSynced(peer)
+        })
+      )
+    })
+  }
+
   /** The two have compared themselves, and this peer has all that the other had. */
   noteSynced(peer: PeerId): void {
     this.#synced.add(peer)
     this.#everSynced.add(peer)
+  }
+
+  /** Something that a peer has could not be taken over: a full disk, a limit. */
+  noteMissed(peer: PeerId): void {
+    this.#missed.set(peer, (this.#missed.get(peer) ?? 0) + 1)
+    this.#synced.delete(peer)
   }
 
   /** Whether the two have compared themselves since the other was last heard anew. */

@@ -45,10 +45,11 @@ const listenForHello = Effect.fnUntraced(function* (parts: PeerParts, subject: s
 const compareWith = Effect.fnUntraced(function* (parts: PeerParts, peer: PeerId) {
   if (parts.view.isFenced) return
   const isThorough = !parts.completeness.isSynced(peer)
-  const result = yield* Effect.result(syncWith(parts, peer, isThorough))
+  const syncing = syncWith(parts, peer, isThorough)
+  const comparing = isThorough ? parts.completeness.compared(peer, syncing) : syncing
+  const result = yield* Effect.result(comparing)
   yield* countOutcome(roundsTotal, Result.isSuccess(result) ? "ok" : "failed")
   if (Result.isFailure(result)) return yield* Effect.fail(result.failure)
-  if (isThorough) parts.completeness.noteSynced(peer)
 })
 
 const randomOther = Effect.fnUntraced(function* (others: ReadonlyArray<PeerId>) {

@@ -125,6 +125,7 @@ const assemble = Effect.fnUntraced(function* (settings: PeerSettings) {
     ownership: makeOwnership(settings, view),
     warn: makeRareLog(),
     maxPayloadBytes: messaging.maxPayloadBytes,
+    missed: (peer) => completeness.noteMissed(peer),
     offer: propagation.offer
   }
   return { parts, propagation, returned }

@@ -58,7 +58,10 @@ const mergeOne = (
         ? { outcome: { outcome: "same" } }
         : { outcome: { outcome: "state" }, state: replica.bytes() }
     ),
-    Effect.catch((error) => Effect.succeed(refused(error)))
+    Effect.catch((error) => {
+      context.missed(sender.peer)
+      return Effect.succeed(refused(error))
+    })
   )
 }
 

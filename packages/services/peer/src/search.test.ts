@@ -107,6 +107,23 @@ describe("search", () => {
     })
   )
 
+  it.live("peer-B10: one that cannot save what the others send does not answer for it", () =>
+    Effect.gen(function* () {
+      const { cluster, world } = yield* filled(["a", "b", "c"], 5)
+      yield* world.disks.c.apply({ _tag: "FailWrites", count: 1_000_000 })
+      yield* Effect.forEach(numbers(20), (number) => cluster.add(keyOf(number), [1], { at: "a" }), {
+        concurrency: 20,
+        discard: true
+      })
+      const keys = yield* eventually(
+        Effect.tap(walk(cluster, { at: "c", limit: 100 }), (found) =>
+          Effect.sync(() => assert.deepStrictEqual(found, sortedKeys(20)))
+        )
+      )
+      assert.lengthOf(keys, 20)
+    })
+  )
+
   it.live("peer-B10: nothing of a page is missing in silence while peers come and go", () =>
     Effect.gen(function* () {
       const { cluster } = yield* filled(["a", "b", "c"], 30)

@@ -5,6 +5,7 @@
  * 2. After a failure the partitions wait again, and the next attempt comes later and later.
  */
 import type { Messaging } from "@holdfast/messaging"
+import type { PeerId } from "@holdfast/keyspace"
 import type { Participant } from "@holdfast/power-state"
 import {
   decodeParts,
@@ -36,6 +37,8 @@ export interface SenderContext {
   readonly ownership: Ownership
   readonly warn: RareLog
   readonly maxPayloadBytes: number
+  /** Told when something of another peer could not be taken over. */
+  readonly missed: (peer: PeerId) => void
 }
 
 interface Parcel {
@@ -153,7 +156,10 @@ const exchange = Effect.fnUntraced(function* (
   yield* Effect.forEach(
     answers,
     (answer) =>
-      Effect.catch(answer, (error) => context.warn("an answer could not be taken in", error)),
+      Effect.catch(answer, (error) => {
+        context.missed(holder.peer)
+        return context.warn("an answer could not be taken in", error)
+      }),
     { discard: true }
   )
 })
