@@ -3,7 +3,8 @@
  *
  * 1. A copy counts only when the target confirms the committed version, length and checksum.
  * 2. A copy that is not confirmed by its deadline is given up; the sweep plans another.
- * 3. The figures of source and target always equal a recount of the jobs.
+ * 3. A copy that was not told yet when its target was closed to new copies is never told.
+ * 4. The figures of source and target always equal a recount of the jobs.
  */
 import { copyLoad, loadMax } from "./copy-load.ts"
 import { deviceAt, firstCommand } from "./devices.ts"
@@ -112,6 +113,10 @@ export const tellCopies = (draft: Draft, device: Device): ReadonlyArray<CopyComm
   for (const [key, job] of draft.copyJobs.slice(most, firstCommand(device.index))) {
     if (key.device !== device.index) break
     if (now < job.resendAt) continue
+    if (job.resendAt === 0 && device.desired !== "normal") {
+      endCopy(draft, key, job)
+      continue
+    }
     draft.copyJobs.set(key, { ...job, resendAt: now + settings.commandResendMs })
     const { fileId, chunkId, version, length, checksum, source } = job
     const deadlineMs = Math.max(1, Math.floor(((job.deadline - now) * 3) / 4))

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { reportBad } from "./report-bad.ts"
+import { setMode } from "./modes.ts"
 import { locate } from "./locate.ts"
 import { mapEntries } from "./ordered-map.ts"
 import { status } from "./status.ts"
@@ -53,6 +54,18 @@ describe("repair", () => {
     cluster.pass(10)
     expect(jobs(cluster).map((job) => job.target)).toEqual(["b"])
     expect(holders(cluster, chunk)).toBe("a")
+  })
+
+  it("metadata-I16: a copy that is planned is not told to a target that was frozen since", () => {
+    const cluster = setUp()
+    const chunk = cluster.write(["a"], { goal: 2 })
+    cluster.pass(10)
+    const [planned] = jobs(cluster)
+    const target = planned?.target ?? ""
+    succeed(cluster.run((draft) => setMode(draft, { deviceId: target, desired: "frozen" })))
+    cluster.rounds(5)
+    expect(holders(cluster, chunk)).toHaveLength(2)
+    expect(holders(cluster, chunk)).not.toContain(target)
   })
 
   it("metadata-B32: nothing is copied from a corrupt copy, which is kept to the last", () => {
