@@ -19,7 +19,7 @@ export interface Profile {
 
 const networkFaults: FaultWeights = { Links: 3, Isolate: 2, OneWay: 2, Disconnect: 1 }
 const processFaults: FaultWeights = { Kill: 5, PowerCut: 0.5, Stop: 2, Pause: 2, ClockJump: 1 }
-const brokerFaults: FaultWeights = { Streams: 1, Store: 1.5 }
+const brokerFaults: FaultWeights = { Streams: 1, Store: 1.5, LateWrites: 1.5, Takeover: 1 }
 const diskFaults: FaultWeights = { DiskFull: 1, SlowDisk: 1, FailWrites: 1, FailReads: 1 }
 
 const chunksProfile: Profile = {

@@ -17,7 +17,11 @@ import { drawPlan } from "./faults/draw-plan.ts"
 import type { FaultPlan } from "./faults/fault.ts"
 import { makeChunkHistory } from "./oracle/chunk-history.ts"
 import { makeChunkMapOracle } from "./oracle/chunk-map.ts"
+import { makeDeviceOracle } from "./oracle/device-claims.ts"
+import { makeLeaseOracle } from "./oracle/leases.ts"
+import { makeOrderOracle } from "./oracle/orders.ts"
 import { makeReplicaOracle } from "./oracle/replicas.ts"
+import { makeSafeModeOracle } from "./oracle/safe-mode.ts"
 import type { Oracle } from "./oracle/oracle.ts"
 import type { Profile } from "./profile.ts"
 import { makeRandomSource } from "./random-source.ts"
@@ -203,6 +207,10 @@ const prepareCourse = (options: RunOptions): Course => {
   const oracles = [
     history.oracle,
     makeChunkMapOracle(cluster, history),
+    makeOrderOracle(cluster, history),
+    makeDeviceOracle(cluster),
+    makeSafeModeOracle(cluster),
+    makeLeaseOracle(cluster),
     makeReplicaOracle(cluster),
     ...workloads.flatMap((workload) => workload.oracles)
   ]

@@ -13,7 +13,12 @@ export { DiskRefusal, type FileHold, MemoryDisk } from "./memory-disk.ts"
 export { memoryJournal, type MemoryJournalOptions } from "./memory-journal.ts"
 export { memoryPartitionStore, type MemoryPartitionStoreOptions } from "./memory-partition-store.ts"
 export { checkpointKey, memoryCheckpointStore, readCheckpoint } from "./memory-checkpoint-store.ts"
-export { KeyValueFault, MemoryKeyValue, type MemoryKeyValueOptions } from "./memory-key-value.ts"
+export {
+  KeyValueFault,
+  KeyValueRefusal,
+  MemoryKeyValue,
+  type MemoryKeyValueOptions
+} from "./memory-key-value.ts"
 export { leaseKey, memoryLease } from "./memory-lease.ts"
 export { memoryRecordSource } from "./memory-record-source.ts"
 export { memoryRecordSpool } from "./memory-record-spool.ts"

@@ -48,6 +48,16 @@ export class SimulatedNode<Service> {
     return this.#service
   }
 
+  /** Whether its process stands still. */
+  get isPaused(): boolean {
+    return this.#process?.state === "paused"
+  }
+
+  /** Its name and how often it has started. */
+  get life(): string {
+    return `${this.name}, life ${this.#starts}`
+  }
+
   get isUp(): boolean {
     return this.#service !== undefined
   }

@@ -31,7 +31,14 @@ import {
   workerSettings
 } from "./settings.ts"
 import { clusterId, mac, type Site } from "./site.ts"
-import { brokerOf, devicesOf, journalOf, messagingOf, partitionsOf } from "./watched-ports.ts"
+import {
+  brokerOf,
+  devicesOf,
+  journalOf,
+  messagingOf,
+  metadataMessagingOf,
+  partitionsOf
+} from "./watched-ports.ts"
 
 /** Everything that a program may ask of a cluster. */
 export type ClientServices =
@@ -67,7 +74,7 @@ export const makeMetadataNode = (site: Site): SimulatedNode<MetadataService> => 
     disks: [disk],
     start: () =>
       withLayer(
-        Layer.merge(messagingOf(site, name), journalOf(site, name, disk)),
+        Layer.merge(metadataMessagingOf(site, name), journalOf(site, name, disk)),
         startMetadataService({
           clusterId,
           mac,

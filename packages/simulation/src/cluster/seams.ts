@@ -1,4 +1,5 @@
 /** Where a deliberate mistake can be put in: each port as a service sees it. */
+import type { MemoryKeyValue } from "@holdfast/adapter-memory"
 import type { Settings } from "@holdfast/chunk-map"
 import type { Messaging } from "@holdfast/messaging"
 import type { CheckpointStore, Lease, RecordSource } from "@holdfast/records"
@@ -12,6 +13,8 @@ export interface Seams {
   readonly journal: Seam<Journal["Service"]>
   readonly device: Seam<OpenDevice>
   readonly partitions: Seam<PartitionStore["Service"]>
+  /** The broker's store itself, whoever asks. */
+  readonly keyValue: (store: MemoryKeyValue) => MemoryKeyValue
   readonly checkpoints: Seam<CheckpointStore["Service"]>
   readonly leases: Seam<Lease["Service"]>
   readonly source: Seam<RecordSource["Service"]>
@@ -27,6 +30,7 @@ export const soundSeams: Seams = {
   journal: asItIs,
   device: asItIs,
   partitions: asItIs,
+  keyValue: (store) => store,
   checkpoints: asItIs,
   leases: asItIs,
   source: asItIs,

@@ -18,6 +18,7 @@ import { SimulatedProcess } from "../time/simulated-process.ts"
 import { VirtualTime } from "../time/virtual-time.ts"
 import { makeTrace, type Trace } from "../trace.ts"
 import type { Report, Violation } from "../violation.ts"
+import { type LateStore, lateStore } from "./late-store.ts"
 import type { Seams } from "./seams.ts"
 import type { Watch } from "./watch.ts"
 
@@ -42,7 +43,7 @@ export interface Site {
   readonly network: MemoryNetwork
   readonly path: MemoryChunkPath
   readonly streams: MemoryStreams
-  readonly keyValue: MemoryKeyValue
+  readonly keyValue: LateStore
   /** The disk of a name, made when there is none. */
   readonly disk: (name: string) => MemoryDisk
   readonly seams: Seams
@@ -136,16 +137,17 @@ export const makeSite = (options: SiteOptions): Site => {
     return made
   }
   // At the moment of the write: its answer may come late, or never.
-  const keyValue = MemoryKeyValue.make({
+  const stored = MemoryKeyValue.make({
     observe: (entry) => {
-      const stored = readCheckpoint(entry)
-      if (Option.isNone(stored)) return
-      const { checkpoint, shard } = stored.value
+      const read = readCheckpoint(entry)
+      if (Option.isNone(read)) return
+      const { checkpoint, shard } = read.value
       const position = Option.getOrElse(checkpoint.position, () => 0n)
       trace.add(`checkpoint ${shard} ${position} epoch ${checkpoint.epoch} ${checkpoint.owner}`)
       site.watch.checkpointSaved(shard, checkpoint)
     }
   })
+  const keyValue = lateStore(options.seams.keyValue(stored), world, trace.add)
   const site: Site = {
     time,
     trace,

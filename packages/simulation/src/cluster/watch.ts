@@ -4,6 +4,16 @@
 import type { JournalEntry } from "@holdfast/chunk-map"
 import type { Checkpoint } from "@holdfast/records"
 import type { ChunkName } from "@holdfast/storage"
+import type { MetadataChunkServerOperations, MetadataOperations } from "@holdfast/wire"
+
+/** A chunk server's sign of life. */
+export type Heartbeat = typeof MetadataChunkServerOperations.heartbeat.request.Type
+/** What it is answered. */
+export type HeartbeatAnswer = typeof MetadataChunkServerOperations.heartbeat.response.Type
+/** Where a chunk is, as a client is told. */
+export type Location = typeof MetadataOperations.locate.response.Type
+/** Room for a chunk, as a client is given it. */
+export type Allotted = typeof MetadataOperations.alloc.response.Type
 
 /** Listeners; each is called at the moment, none may change anything. */
 export interface Watch {
@@ -11,6 +21,18 @@ export interface Watch {
   readonly journalAppended: (entries: ReadonlyArray<JournalEntry>) => void
   /** A metadata service that starts has read these facts. */
   readonly journalRecovered: (entries: ReadonlyArray<JournalEntry>) => void
+  /** The metadata service has answered a sign of life. */
+  readonly heartbeatAnswered: (heartbeat: Heartbeat, answer: HeartbeatAnswer) => void
+  /** It has answered where there is room for a chunk. */
+  readonly chunkAllotted: (allotted: Allotted) => void
+  /** It has answered where a chunk is. */
+  readonly chunkLocated: (location: Location) => void
+  /** An operator asks that a device may take new chunks, or none; it may not happen. */
+  readonly deviceAsked: (device: string, mayTake: boolean) => void
+  /** The service has answered that it is so. */
+  readonly deviceAnswered: (device: string, mayTake: boolean) => void
+  /** A copy is durable on a device. */
+  readonly copyStored: (device: string, chunk: ChunkName) => void
   /** A device is about to remove a copy. */
   readonly copyRemoved: (device: string, chunk: ChunkName) => void
   /** A checkpoint was stored. */
@@ -18,17 +40,24 @@ export interface Watch {
 }
 
 /** Several listeners as one. */
-export const watchAll = (watches: ReadonlyArray<Partial<Watch>>): Watch => ({
-  journalAppended: (entries) => {
-    for (const watch of watches) watch.journalAppended?.(entries)
-  },
-  journalRecovered: (entries) => {
-    for (const watch of watches) watch.journalRecovered?.(entries)
-  },
-  copyRemoved: (device, chunk) => {
-    for (const watch of watches) watch.copyRemoved?.(device, chunk)
-  },
-  checkpointSaved: (shard, checkpoint) => {
-    for (const watch of watches) watch.checkpointSaved?.(shard, checkpoint)
+export const watchAll = (watches: ReadonlyArray<Partial<Watch>>): Watch => {
+  const each =
+    <Told extends ReadonlyArray<unknown>>(
+      listener: (watch: Partial<Watch>) => ((...told: Told) => void) | undefined
+    ) =>
+    (...told: Told): void => {
+      for (const watch of watches) listener(watch)?.(...told)
+    }
+  return {
+    journalAppended: each((watch) => watch.journalAppended),
+    journalRecovered: each((watch) => watch.journalRecovered),
+    heartbeatAnswered: each((watch) => watch.heartbeatAnswered),
+    chunkAllotted: each((watch) => watch.chunkAllotted),
+    chunkLocated: each((watch) => watch.chunkLocated),
+    deviceAsked: each((watch) => watch.deviceAsked),
+    deviceAnswered: each((watch) => watch.deviceAnswered),
+    copyStored: each((watch) => watch.copyStored),
+    copyRemoved: each((watch) => watch.copyRemoved),
+    checkpointSaved: each((watch) => watch.checkpointSaved)
   }
-})
+}

@@ -20,6 +20,7 @@ import { CheckpointStore, Lease, RecordSource } from "@holdfast/records"
 import { ChunkDevices, Journal, type OpenDevice, PartitionStore } from "@holdfast/storage"
 import { Effect, Layer, Result, Stream } from "effect"
 import type { Site } from "./site.ts"
+import { watchMetadata } from "./watched-metadata.ts"
 
 const decode = (records: Iterable<Uint8Array>): ReadonlyArray<JournalEntry> =>
   Array.from(records, (record) => Result.getOrThrow(decodeJournal(record, crc32))).flat()
@@ -30,6 +31,13 @@ export const messagingOf = (site: Site, node: string): Layer.Layer<Messaging> =>
     Messaging,
     Effect.map(Messaging, (messaging) => site.seams.messaging(messaging, node))
   ).pipe(Layer.provide(MemoryNetwork.layer(site.network, node)))
+
+/** The messages of the metadata service, which the oracles follow. */
+export const metadataMessagingOf = (site: Site, node: string): Layer.Layer<Messaging> =>
+  Layer.effect(
+    Messaging,
+    Effect.map(Messaging, (messaging) => watchMetadata(site, messaging))
+  ).pipe(Layer.provide(messagingOf(site, node)))
 
 const watchJournal = (site: Site, journal: Journal["Service"]): Journal["Service"] => ({
   ...journal,
@@ -58,6 +66,13 @@ export const journalOf = (site: Site, node: string, disk: MemoryDisk) =>
 
 const watchDevice = (site: Site, device: OpenDevice): OpenDevice => ({
   ...device,
+  begin: (options) =>
+    Effect.map(device.begin(options), (writer) => ({
+      ...writer,
+      finish: Effect.tap(writer.finish, () =>
+        Effect.sync(() => site.watch.copyStored(device.identity.deviceId, options.chunk))
+      )
+    })),
   remove: (chunk) =>
     Effect.suspend(() => {
       const { deviceId } = device.identity

@@ -132,6 +132,15 @@ const setStore = (
   Effect.runSync(site.keyValue.apply({ _tag: "DelayMillis", millis: store.delayMillis }))
 }
 
+/** One of the workers that run a shard now. */
+const ownerOf = (cluster: SimulatedCluster, pick: number) => {
+  const owners = cluster.workers.filter(
+    ({ isPaused, service }) =>
+      service !== undefined && !isPaused && Effect.runSync(service.status).shards.length > 0
+  )
+  return owners[pick % Math.max(1, owners.length)]
+}
+
 /** How the broker's stores answer while nothing is wrong. */
 const soundStore = { unavailable: 0, lostAnswers: 0, delayMillis: 15 }
 const soundStreamMillis = 2
@@ -194,6 +203,10 @@ export const beginFault = (cluster: SimulatedCluster, fault: Fault): void => {
       return setStreams(site, fault.unavailable, fault.delayMillis)
     case "Store":
       return setStore(site, fault)
+    case "LateWrites":
+      return site.keyValue.holdBack({ count: fault.count, millis: fault.delayMillis })
+    case "Takeover":
+      return ownerOf(cluster, fault.pick)?.pause()
   }
 }
 
@@ -233,6 +246,11 @@ export const endFault = (cluster: SimulatedCluster, fault: Fault): void => {
       return setStreams(site, 0, soundStreamMillis)
     case "Store":
       return setStore(site, soundStore)
+    case "Takeover":
+      for (const worker of cluster.workers) worker.resume()
+      return
+    case "LateWrites":
+      return site.keyValue.holdBack({ count: 0, millis: 0 })
     case "ClockJump":
     case "FlipBit":
     case "FailWrites":

@@ -118,6 +118,18 @@ const drawers: { readonly [Tag in Fault["_tag"]]: (draw: Draw) => Fault } = {
     unavailable: random.integer(0, 4),
     lostAnswers: random.integer(0, 3),
     delayMillis: one(brokerDelays)
+  }),
+  LateWrites: ({ atMillis, one, random }) => ({
+    _tag: "LateWrites",
+    atMillis,
+    count: random.integer(1, 4),
+    delayMillis: one([1_000, 4_000, 9_000])
+  }),
+  Takeover: ({ atMillis, one, random }) => ({
+    _tag: "Takeover",
+    atMillis,
+    forMillis: one([9_000, 20_000]),
+    pick: random.integer(0, 99)
   })
 }
 

@@ -11,18 +11,23 @@ const Name = Schema.String
 const lasting = { atMillis: Millis, forMillis: Millis }
 
 /**
- * A fault. `Links`: what links from and to these nodes do, null for any. `Isolate`: these nodes
- * against all others, both ways. `OneWay`: nothing passes from one node to another. `Kill`: `kill
- * -9`
- * in place of one of the next steps, unsynced writes lost. `PowerCut`: all servers at once. `Stop`:
- * in
- * order. `Pause`: the process stands still. `Disconnect`: no broker, and the node knows it.
- * `ClockJump`: the wall clock of a node. `FlipBit`: one bit of a copy that is not the last good
- * one.
- * `DamagedStore`: the same of a partition of a peer, which is killed before and starts after it.
- * `DiskFull`, `SlowDisk`, `FailWrites`, `FailReads`: a disk. `Streams`, `Store`: the broker does
- * not
- * answer so many operations, or answers them late; `LostAnswers`: what it did is not answered.
+ * A fault.
+ *
+ * | what | it does |
+ * |---|---|
+ * | Links | what links from and to these nodes do; null for any |
+ * | Isolate, OneWay | these nodes against all others, both ways; nothing passes from one to another |
+ * | Kill | `kill -9` in place of one of the next steps, unsynced writes lost |
+ * | PowerCut | all servers at once |
+ * | Stop, Pause | it ends in order; the process stands still |
+ * | Disconnect | no broker, and the node knows it |
+ * | ClockJump | the wall clock of a node |
+ * | FlipBit | one bit of a copy that is not the last good one |
+ * | DamagedStore | the same of a partition of a peer, which is killed before and starts after it |
+ * | DiskFull, SlowDisk, FailWrites, FailReads | a disk |
+ * | Streams, Store | the broker does not answer so many operations, or late, or did them all the same |
+ * | LateWrites | writes to the broker's store fail for their sender, and happen so much later |
+ * | Takeover | a worker that runs a shard stands still for longer than its lease |
  */
 export const Fault = Schema.TaggedUnion({
   Links: {
@@ -49,7 +54,9 @@ export const Fault = Schema.TaggedUnion({
   FailWrites: { atMillis: Millis, disk: Name, count: Count },
   FailReads: { atMillis: Millis, disk: Name, count: Count },
   Streams: { ...lasting, unavailable: Count, delayMillis: Millis },
-  Store: { ...lasting, unavailable: Count, lostAnswers: Count, delayMillis: Millis }
+  Store: { ...lasting, unavailable: Count, lostAnswers: Count, delayMillis: Millis },
+  LateWrites: { atMillis: Millis, count: Count, delayMillis: Millis },
+  Takeover: { ...lasting, pick: Count }
 })
 /** A fault. */
 export type Fault = typeof Fault.Type

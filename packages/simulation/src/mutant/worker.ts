@@ -1,17 +1,22 @@
 /** Mistakes of what workers stand on. */
+import { checkpointKey, type MemoryKeyValue } from "@holdfast/adapter-memory"
 import type { CheckpointStore, Lease, RecordSource } from "@holdfast/records"
 import { Effect, Option } from "effect"
 import type { Mutant } from "./mutant.ts"
 
 type Checkpoints = CheckpointStore["Service"]
 
-const acceptsStale = (store: Checkpoints): Checkpoints => ({
+/** The broker takes every write of a checkpoint, whatever revision it names. */
+const acceptsStale = (store: MemoryKeyValue): MemoryKeyValue => ({
   ...store,
-  save: (options) =>
-    Effect.catchTag(store.save(options), "CheckpointConflict", () =>
-      Effect.flatMap(store.load(options.shard), (found) =>
-        store.save({ ...options, expected: Option.map(found, ({ revision }) => revision) })
-      )
+  put: (options) =>
+    Effect.catchIf(
+      store.put(options),
+      ({ code }) => code === "conflict" && options.key.startsWith(checkpointKey("")),
+      () =>
+        Effect.flatMap(store.get(options.key), (found) =>
+          store.put({ ...options, expected: Option.map(found, ({ revision }) => revision) })
+        )
     )
 })
 
@@ -58,7 +63,7 @@ export const workerMutants: ReadonlyArray<Mutant> = [
   {
     name: "the checkpoint store accepts a stale revision",
     profile: "workers",
-    seams: { checkpoints: acceptsStale }
+    seams: { keyValue: acceptsStale }
   },
   {
     name: "a checkpoint passes a record that is not stored",

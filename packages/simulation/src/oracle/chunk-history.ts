@@ -31,6 +31,8 @@ export interface ChunkHistory {
   readonly current: () => ReadonlyArray<Committed>
   /** Whether this version, or a later one of its chunk, was freed. */
   readonly isFreed: (chunk: ChunkName) => boolean
+  /** Whether this version was ever committed. */
+  readonly wasCommitted: (chunk: ChunkName) => boolean
 }
 
 const keyOf = ({ chunkId, fileId }: { readonly fileId: number; readonly chunkId: number }) =>
@@ -67,6 +69,10 @@ class Facts {
       if (entry._tag === "Committed") this.#commit(entry)
       if (entry._tag === "Freed") this.#free(entry)
     }
+  }
+
+  wasCommitted(version: number): boolean {
+    return this.#bytesOfVersion.has(version)
   }
 
   #commit(entry: Committed): void {
@@ -146,6 +152,7 @@ export const makeChunkHistory = (cluster: SimulatedCluster): ChunkHistory => {
   return {
     current: () => [...facts.committed.values()],
     isFreed: (chunk) => (facts.freed.get(keyOf(chunk)) ?? 0) >= chunk.version,
+    wasCommitted: ({ version }) => facts.wasCommitted(version),
     oracle: {
       watch: {
         journalAppended: (entries) => facts.fold(entries),

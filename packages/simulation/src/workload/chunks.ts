@@ -7,7 +7,6 @@
  * | acknowledged-lost | what was answered and not freed can be read in the end |
  * | freed-lives | what was freed is not found in the end, and no device holds it |
  * | file-reused | no file id is given out twice |
- * | frozen-used | a device whose freezing was answered is allotted nothing until it thaws |
  */
 import { ChunkClient, crc32, MetadataClient, type WrittenChunk } from "@holdfast/client"
 import { type ChunkName, ChunkTransport } from "@holdfast/storage"
@@ -34,11 +33,6 @@ interface Book {
   readonly written: Array<Written>
   readonly files: Set<number>
   readonly devices: ReadonlyArray<string>
-  /** The device whose freezing was answered. */
-  frozen: string | undefined
-  /** One device is frozen, once: a thaw that was sent may come late, after another freezing. */
-  mayFreeze: boolean
-  isOver: boolean
 }
 
 const goal = 2
@@ -79,12 +73,7 @@ const rewrite = Effect.fnUntraced(function* (book: Book, old: Written) {
   const size = bytes.length
   // From here on the old version may be replaced, whatever is answered.
   old.state = "replaced"
-  const { frozen } = book
   const granted = yield* metadata.alloc({ fileId, chunkId, size, want: goal, min: 1, exclude: [] })
-  const isUsed = granted.targets.some(({ deviceId }) => deviceId === frozen)
-  if (isUsed && frozen === book.frozen) {
-    book.report("frozen-used", `${frozen} is frozen and is allotted ${nameOf(granted.chunk)}`)
-  }
   const outcomes = yield* transport.write({
     chunk: granted.chunk,
     length: size,
@@ -130,23 +119,17 @@ const operatorCall = Effect.fnUntraced(function* (device: string) {
   return { cluster: clusterId, request: { deviceId }, deadline: "2 seconds", requestId } as const
 })
 
-const thaw = Effect.fnUntraced(function* (book: Book, device: string) {
-  // From here on it may be used, whatever is answered.
-  book.frozen = undefined
-  yield* callThaw(yield* operatorCall(device))
-})
-
-const freeze = Effect.fnUntraced(function* (book: Book) {
+/** An operator changes a mind about a device; an order that was not answered may come late. */
+const operate = Effect.fnUntraced(function* (book: Book) {
   const device = book.random.pick(book.devices)
-  if (device === undefined || !book.mayFreeze) return
-  book.mayFreeze = false
-  yield* callFreeze(yield* operatorCall(device))
-  if (!book.isOver) book.frozen = device
+  if (device === undefined) return
+  const order = yield* operatorCall(device)
+  yield* book.random.chance(0.5) ? callFreeze(order) : callThaw(order)
 })
 
 const step = Effect.fnUntraced(function* (book: Book, fileId: number) {
   const { random } = book
-  if (random.chance(0.04)) return yield* freeze(book)
+  if (random.chance(0.06)) return yield* operate(book)
   const drawn = random.nextDoubleUnsafe()
   const one = random.pick(kept(book))
   if (one === undefined || drawn < 0.4) return yield* write(book, fileId)
@@ -173,9 +156,10 @@ const program = Effect.fnUntraced(function* (book: Book, phaseMillis: number) {
     if (fileId !== undefined) yield* Effect.ignore(step(book, fileId))
     yield* Effect.sleep(book.random.integer(...pauseMillis))
   }
-  book.isOver = true
   // A freezing that was not answered may have happened.
-  for (const device of book.devices) yield* Effect.retry(thaw(book, device), untilHealed)
+  for (const device of book.devices) {
+    yield* Effect.retry(Effect.flatMap(operatorCall(device), callThaw), untilHealed)
+  }
 })
 
 const audit = Effect.fnUntraced(function* (book: Book, { cluster, history }: WorkloadOptions) {
@@ -205,10 +189,7 @@ export const chunks: MakeWorkload = (options) => {
     report: options.cluster.site.report,
     written: [],
     files: new Set(),
-    devices: options.cluster.devices,
-    frozen: undefined,
-    mayFreeze: true,
-    isOver: false
+    devices: options.cluster.devices
   }
   return {
     prepare: Effect.void,

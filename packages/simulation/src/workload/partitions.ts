@@ -6,6 +6,7 @@
  * | confirmed-not-durable | a write is on the disks of a majority of its owners when it is confirmed |
  * | confirmed-lost | a confirmed write is in the final state of each owner |
  * | written-twice | no write, confirmed or not, is in a final state twice |
+ * | search-incomplete | it finds every write that was confirmed 5 s before, or names its range as missing |
  * | search-order | a page of a search is in order, without repeats |
  * | search-wrong | in the end a search answers what a sorted scan of all partitions does |
  */
@@ -22,8 +23,11 @@ interface Write {
   readonly key: string
   readonly word: string
   readonly requestId: string
-  isConfirmed: boolean
+  /** In microseconds; infinite while it is not. */
+  confirmedAt: number
 }
+
+const isOpen = ({ confirmedAt }: Write): boolean => confirmedAt === Infinity
 
 interface Book {
   readonly options: WorkloadOptions
@@ -33,6 +37,8 @@ interface Book {
 }
 
 const partitionsMax = 6
+/** A write is confirmed by a majority; the others of its owners have it so much later at most. */
+const spreadMillisMax = 5_000
 const golden = 0x9e3779b97f4a7c15f39cc0605cedc834n
 
 /** Spreads small numbers over the key space. */
@@ -61,14 +67,14 @@ const send = Effect.fnUntraced(function* (book: Book, write: Write) {
     const count = `${holders.length} of ${owners.length}`
     cluster.site.report("confirmed-not-durable", `${word} is on the disks of ${count} owners`)
   }
-  write.isConfirmed = true
+  write.confirmedAt = cluster.site.time.nowMicros
 })
 
 const write = Effect.fnUntraced(function* (book: Book) {
   const requestId = yield* makeRequestId
   const key = book.random.pick(book.keys) ?? ""
   const word = `w${book.writes.length}`
-  const made: Write = { key, word, requestId, isConfirmed: false }
+  const made: Write = { key, word, requestId, confirmedAt: Infinity }
   book.writes.push(made)
   yield* send(book, made)
 })
@@ -76,14 +82,33 @@ const write = Effect.fnUntraced(function* (book: Book) {
 const compareFound = (left: FoundRecord, right: FoundRecord): number =>
   Buffer.compare(left.tag, right.tag) || (left.key < right.key ? -1 : left.key > right.key ? 1 : 0)
 
+/** How many writes of each partition were confirmed a while ago. */
+const confirmedSizes = ({ options, writes }: Book): ReadonlyMap<string, number> => {
+  const sizes = new Map<string, number>()
+  const before = options.cluster.site.time.nowMicros - spreadMillisMax * 1_000
+  for (const { confirmedAt, key } of writes) {
+    if (confirmedAt < before) sizes.set(key, (sizes.get(key) ?? 0) + 1)
+  }
+  return sizes
+}
+
 const search = Effect.fnUntraced(function* (book: Book) {
+  const { report } = book.options.cluster.site
   const peers = yield* PeerClient
   const range = { application: ledgerName, from: sizeTag(0), upTo: sizeTag(999_999) }
-  const { records } = yield* peers.page({ ...range, withState: false }, Option.none(), 100)
-  for (const [index, record] of records.entries()) {
-    const before = records[index - 1]
+  const confirmed = confirmedSizes(book)
+  const page = yield* peers.page({ ...range, withState: false }, Option.none(), 100)
+  for (const [index, record] of page.records.entries()) {
+    const before = page.records[index - 1]
     if (before === undefined || compareFound(before, record) < 0) continue
-    book.options.cluster.site.report("search-order", `${record.key} after ${before.key}`)
+    report("search-order", `${record.key} after ${before.key}`)
+  }
+  for (const [key, size] of confirmed) {
+    if (page.missing.some(([from, to]) => from <= key && key <= to)) continue
+    const found = page.records.findLast((record) => record.key === key)
+    if (found !== undefined && Buffer.compare(found.tag, sizeTag(size)) >= 0) continue
+    const tag = found === undefined ? "nothing" : Buffer.from(found.tag).toString()
+    report("search-incomplete", `${key.slice(0, 8)} had ${size} confirmed, ${tag} is found`)
   }
 })
 
@@ -91,7 +116,7 @@ const step = (book: Book) => {
   const drawn = book.random.nextDoubleUnsafe()
   if (drawn < 0.75) return write(book)
   if (drawn < 0.85) return search(book)
-  const unconfirmed = book.random.pick(book.writes.filter(({ isConfirmed }) => !isConfirmed))
+  const unconfirmed = book.random.pick(book.writes.filter(isOpen))
   return unconfirmed === undefined ? write(book) : send(book, unconfirmed)
 }
 
@@ -112,12 +137,13 @@ const judgeStates = (book: Book): void => {
     for (const word of wordsOf(replica.projected())) {
       counts.set(word, (counts.get(word) ?? 0) + 1)
     }
-    for (const { isConfirmed, key: of, word } of book.writes) {
+    for (const made of book.writes) {
+      const { key: of, word } = made
       const count = counts.get(word) ?? 0
       const where = `${word} of ${key.slice(0, 8)} is ${count} times at ${peer}`
       if (of !== key) continue
       if (count > 1) cluster.site.report("written-twice", where)
-      if (count === 0 && isConfirmed) cluster.site.report("confirmed-lost", where)
+      if (count === 0 && !isOpen(made)) cluster.site.report("confirmed-lost", where)
     }
   }
 }
