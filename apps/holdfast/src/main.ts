@@ -8,15 +8,18 @@ import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { aggregateCommand } from "./commands/aggregate.ts"
 import { archiveCommand } from "./commands/archive.ts"
+import { chunksCommand } from "./commands/chunks.ts"
 import { demoCommand } from "./commands/demo.ts"
 import { devicesCommand } from "./commands/devices.ts"
 import { getCommand } from "./commands/get.ts"
+import { hostsCommand } from "./commands/hosts.ts"
 import { ingestCommand } from "./commands/ingest.ts"
 import { lsCommand } from "./commands/ls.ts"
 import { partitionsCommand } from "./commands/partitions.ts"
 import { peersCommand } from "./commands/peers.ts"
 import { putCommand } from "./commands/put.ts"
 import { readCommand } from "./commands/read.ts"
+import { replayCommand } from "./commands/replay.ts"
 import { rmCommand } from "./commands/rm.ts"
 import { safeModeCommand } from "./commands/safe-mode.ts"
 import { searchCommand } from "./commands/search.ts"
@@ -38,6 +41,7 @@ const holdfast = Command.make("holdfast").pipe(
     archiveCommand,
     searchCommand,
     readCommand,
+    replayCommand,
     verifyCommand,
     putCommand,
     getCommand,
@@ -45,6 +49,8 @@ const holdfast = Command.make("holdfast").pipe(
     rmCommand,
     statusCommand,
     devicesCommand,
+    hostsCommand,
+    chunksCommand,
     peersCommand,
     partitionsCommand,
     shardsCommand,

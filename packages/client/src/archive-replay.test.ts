@@ -88,7 +88,12 @@ describe("replaying an archive", () => {
         assert.deepStrictEqual(positionsOf(stored), [
           ...numbers(11, 16),
           ...numbers(1, 5),
-          ...[2, 7, 12, 17, 22, 27],
+          2,
+          7,
+          12,
+          17,
+          22,
+          27,
           ...numbers(28, 30)
         ])
       })

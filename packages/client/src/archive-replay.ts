@@ -1,11 +1,11 @@
 /**
  * Publishing an archive's records again, into a stream that may have some of them already.
  *
- *     target.earlier ─▶ the newest place of each shard ─▶ records behind it, paced ─▶ target.publish
+ *     target.earlier ─▶ newest place of each shard ─▶ records behind it, paced ─▶ target.publish
  *
  * 1. A run publishes the records of each shard in order, and the target stores them in turn. So of
- *    each shard the target has, or had, a beginning of the selection and nothing else of it, however
- *    many runs it took and wherever each of them ended.
+ *    each shard the target has, or had, a beginning of the selection and nothing else of it,
+ *    however many runs it took and wherever each of them ended.
  * 2. Therefore the newest id of a shard in the target says where to go on: what stands before it
  *    was brought, even if the target has forgotten it since; what stands behind it was not. Several
  *    shards are merged by time into one run, each with a place of its own.

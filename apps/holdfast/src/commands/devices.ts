@@ -5,7 +5,8 @@ import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { ask } from "../connection/ask.ts"
 import { connectedLayer, connectionFlags } from "../connection/connect.ts"
-import { blockersOf, type DeviceStatusView, devicesOf } from "../connection/observe.ts"
+import { blockersOf } from "../connection/observe-chunks.ts"
+import { type DeviceStatusView, devicesOf } from "../connection/observe.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { formatAge, formatBytes, renderTable } from "../output/table.ts"
 
@@ -105,15 +106,16 @@ const blocked = Command.make("blocked", blockedFlags, ({ deviceId, limit }) =>
   Effect.gen(function* () {
     const { cluster, json } = yield* devices
     const found = yield* blockersOf({ cluster, deviceId, limit: Math.max(1, limit) })
-    if (json) return yield* writeLine(toJson(found))
-    if (found.blockers.length === 0) return yield* writeLine(`nothing keeps ${deviceId}`)
-    const rows = found.blockers.map(({ chunk, reason, sentence }) => [
+    const { more } = found
+    if (json) return yield* writeLine(toJson({ blockers: found.found, more }))
+    if (found.found.length === 0) return yield* writeLine(`nothing keeps ${deviceId}`)
+    const rows = found.found.map(({ chunk, reason, sentence }) => [
       `${chunk.fileId}/${chunk.chunkId}`,
       reason,
       sentence
     ])
     yield* writeLine(renderTable(["chunk", "reason", "in words"], rows))
-    if (found.more) yield* writeLine(`and more; --limit shows more than ${limit}`)
+    if (more) yield* writeLine(`and more; --limit shows more than ${limit}`)
   })
 ).pipe(Command.withDescription("What keeps a draining device, chunk by chunk"))
 

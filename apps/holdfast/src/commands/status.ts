@@ -6,7 +6,7 @@ import type { CallError } from "@holdfast/wire"
 import { Command } from "effect/cli"
 import { connectedLayer, connectionFlags } from "../connection/connect.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
-import { renderPairs, renderTable } from "../output/table.ts"
+import { formatAge, renderPairs, renderTable } from "../output/table.ts"
 
 const flags = { ...connectionFlags, json: jsonFlag }
 
@@ -41,19 +41,22 @@ const overview = Effect.fnUntraced(function* (cluster: string) {
   }
 })
 
-const renderMetadata = ({ chunks, clusterId, devices, pending, safeMode }: MetadataStatus) =>
+const renderMetadata = ({ chunks, clusterId, devices, hosts, pending, safeMode }: MetadataStatus) =>
   [
     ["cluster", clusterId],
     ["safe mode", `${safeMode.phase}: ${safeMode.tip}`],
     ["chunks", chunks.known],
     ["  at goal", chunks.atGoal],
+    ["    badly spread", chunks.badlySpread ?? 0],
     ["  below goal", chunks.belowGoal],
     ["  surplus", chunks.surplus],
     ["  unknown", chunks.unknown],
     ["  missing", chunks.missing],
     ["  corrupt", chunks.corrupt],
     ["devices", `${devices.live} live, ${devices.stale} stale, ${devices.dead} dead`],
-    ["pending", `${pending.copies} copies, ${pending.deletions} deletions`]
+    ["hosts", `${hosts.live} live, ${hosts.dead} dead`],
+    ["pending", `${pending.copies} copies, ${pending.deletions} deletions`],
+    ["  oldest deletion", formatAge(pending.oldestDeletionMs ?? 0)]
   ] as const
 
 const renderShards = (workers: ReadonlyArray<WorkerStatusView>): string => {

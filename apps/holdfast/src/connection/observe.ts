@@ -3,7 +3,6 @@ import { type Messaging, MessagingError } from "@holdfast/messaging"
 import { type CommandFailure, failure } from "@holdfast/process"
 import {
   type CallError,
-  type DeviceId,
   MetadataOperations,
   PeerOperations,
   WorkerOperations
@@ -37,37 +36,6 @@ export const devicesOf = Effect.fnUntraced(function* (
     const { devices, more } = yield* askDevices({ cluster, request })
     found.push(...devices)
     if (!more || devices.length === 0) return found
-  }
-})
-
-const askBlockers = ask(MetadataOperations.drainBlockers)
-
-/** A chunk that keeps a draining device. */
-export type DrainBlockerView = MetadataOperations.DrainBlocker
-
-/** What keeps a draining device, the first `limit` chunks of it, and whether there are more. */
-export const blockersOf = Effect.fnUntraced(function* (options: {
-  readonly cluster: string
-  readonly deviceId: DeviceId
-  readonly limit: number
-}): Effect.fn.Return<
-  { readonly blockers: ReadonlyArray<DrainBlockerView>; readonly more: boolean },
-  CallError,
-  Messaging
-> {
-  const { cluster, deviceId, limit } = options
-  const found: Array<DrainBlockerView> = []
-  let after: { readonly fileId: number; readonly chunkId: number } | undefined
-  for (;;) {
-    const asked = { deviceId, limit: Math.min(page, limit) }
-    const request = after === undefined ? asked : { ...asked, after }
-    const { blockers, next } = yield* askBlockers({ cluster, request })
-    found.push(...blockers)
-    after = next
-    if (after === undefined || found.length >= limit) {
-      const more = after !== undefined || found.length > limit
-      return { blockers: found.slice(0, limit), more }
-    }
   }
 })
 

@@ -24,6 +24,25 @@ const isRetryable = (error: CallError): boolean => {
   }
 }
 
+/** One append to the embedded spool, tried again where that can help; a repeat adds nothing. */
+export const appendOnce = (options: {
+  readonly cluster: string
+  readonly stream: string
+  readonly requestId: string
+  readonly attachment: Uint8Array
+}): Effect.Effect<void, CallError, Messaging> => {
+  const { attachment, cluster, requestId, stream } = options
+  const call = callAppend({
+    cluster,
+    request: { stream },
+    attachment,
+    deadline: "15 seconds",
+    requestId
+  })
+  const schedule = Schedule.exponential("100 millis")
+  return Effect.asVoid(Effect.retry(call, { schedule, times: 5, while: isRetryable }))
+}
+
 /** Appends to a stream of the embedded spool. */
 export const appendToSpool = Effect.fnUntraced(function* (options: {
   readonly cluster: string
@@ -33,15 +52,7 @@ export const appendToSpool = Effect.fnUntraced(function* (options: {
   return (records) =>
     Effect.gen(function* () {
       const requestId = yield* makeRequestId
-      yield* callAppend({
-        cluster: options.cluster,
-        request: { stream: options.stream },
-        attachment: encodeRecords(records),
-        deadline: "15 seconds",
-        requestId
-      }).pipe(
-        Effect.retry({ schedule: Schedule.exponential("100 millis"), times: 5, while: isRetryable })
-      )
+      yield* appendOnce({ ...options, requestId, attachment: encodeRecords(records) })
     }).pipe(Effect.provideService(Messaging, messaging))
 })
 

@@ -76,8 +76,10 @@ export const ingestText = (options: IngestOptions): Effect.Effect<number, Comman
   )
 
 /** Cuts records into parts that fit a message with room for its envelope; a lone giant stays. */
-const fitting = (records: ReadonlyArray<NewRecord>): ReadonlyArray<ReadonlyArray<NewRecord>> => {
-  const parts: Array<Array<NewRecord>> = []
+export const fitting = <R extends NewRecord>(
+  records: ReadonlyArray<R>
+): ReadonlyArray<ReadonlyArray<R>> => {
+  const parts: Array<Array<R>> = []
   let bytes = batchBytes
   for (const record of records) {
     const size = packedBytes(record)

@@ -263,7 +263,7 @@ interface Answer {
   readonly error?: Pick<BrokenBatch, "code" | "message">
 }
 
-/** A refusal comes first: it may name the stream and a sequence of 0, as an acknowledgement does. */
+/** A refusal is looked for first: it may name a stream and a sequence as well. */
 const Acknowledgement = Schema.Union([
   Schema.Struct({
     error: Schema.Struct({

@@ -120,6 +120,44 @@ describe("a stream as the target of a replay", () => {
     }).pipe(quiet)
   )
 
+  it.live("archive-R3: a server that has forgotten the last id is gone on with", () =>
+    Effect.gen(function* () {
+      const { manager, open, stream, target: openTarget } = yield* makeBench
+      yield* Effect.promise(() => manager.streams.update(stream, { duplicate_window: 100_000_000 }))
+      const records = replayed(`${stream}.a`, 1, 1_000)
+      const target = yield* openTarget()
+      yield* target.publish(records.slice(0, 400))
+      yield* Effect.promise(() => server().kill())
+      yield* Effect.sleep("200 millis")
+      yield* Effect.promise(() => server().start())
+      yield* target.publish(records.slice(400))
+      assert.deepStrictEqual(dataOf(yield* readRecords(yield* open(), 1_000)), dataOf(records))
+    }).pipe(quiet)
+  )
+
+  it.live("archive-R4: records whose own message ids repeat all come; the ids are kept aside", () =>
+    Effect.gen(function* () {
+      const { open, stream, target: openTarget } = yield* makeBench
+      const own = [bytes("Nats-Msg-Id"), bytes("same")] as const
+      const rollup = [bytes("Nats-Rollup"), bytes("all")] as const
+      const records = replayed(`${stream}.a`, 1, 5).map((one) => ({
+        ...one,
+        headers: [own, rollup, own]
+      }))
+      yield* (yield* openTarget()).publish(records)
+      const read = yield* readRecords(yield* open(), 5)
+      assert.deepStrictEqual(dataOf(read), dataOf(records))
+      const names = read[4]?.headers.map(([name, value]) => `${text(name)}: ${text(value)}`)
+      assert.deepStrictEqual(names, [
+        "Nats-Msg-Id: holdfast.x.5",
+        "Nats-Expected-Last-Msg-Id: holdfast.x.4",
+        "Holdfast-Original-Nats-Msg-Id: same",
+        "Holdfast-Original-Nats-Rollup: all",
+        "Holdfast-Original-Nats-Msg-Id: same"
+      ])
+    })
+  )
+
   it.live("a subject that another stream takes gets nowhere; what stands before it is stored", () =>
     Effect.gen(function* () {
       const other = yield* makeBench

@@ -44,6 +44,7 @@ export {
   replayIdPrefix,
   replayOf,
   type ReplayPlace,
+  replayShardOf,
   type ReplaySelection
 } from "./replay-id.ts"
 export { SegmentChunk, SegmentEntry, SegmentTag } from "./segment-entry.ts"

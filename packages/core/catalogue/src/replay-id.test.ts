@@ -1,7 +1,14 @@
 import fc from "fast-check"
 import { createHash } from "node:crypto"
 import { describe, expect, it } from "vitest"
-import { readReplayId, replayId, replayOf, type ReplaySelection } from "./index.ts"
+import {
+  readReplayId,
+  type Replay,
+  replayId,
+  replayOf,
+  type ReplaySelection,
+  replayShardOf
+} from "./index.ts"
 
 const platform = {
   sha256: (bytes: Uint8Array) => new Uint8Array(createHash("sha256").update(bytes).digest()),
@@ -33,6 +40,22 @@ describe("the id of a replayed record", () => {
     const id = replayId(replay, { shard: "orders", position: 17n, part: 0 })
     expect(id).toBe(`holdfast.orders.${replay.digest}.17`)
     expect(readReplayId(replay, id)).toEqual({ shard: "orders", position: 17n, part: 0 })
+  })
+
+  it("shares with those of its shard what it shares with no others", () => {
+    const replay = replayOf(archive, {}, platform)
+    const other = replayOf(archive, { from: 1n }, platform)
+    const shardOf = (of: Replay, named: string, position: bigint) =>
+      replayShardOf(replayId(of, { shard: named, position, part: Number(position % 3n) }))
+    expect(shardOf(replay, "a.b", 1n)).toBe(shardOf(replay, "a.b", 99n))
+    const keys = [
+      shardOf(replay, "a.b", 1n),
+      shardOf(replay, "a", 1n),
+      shardOf(replay, "orders", 1n),
+      shardOf(other, "orders", 1n)
+    ]
+    expect(new Set(keys).size).toBe(keys.length)
+    expect(replayShardOf("m-17")).toBeUndefined()
   })
 
   it("is no other replay's: of another life, another archive, another selection", () => {

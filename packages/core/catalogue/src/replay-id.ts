@@ -85,6 +85,12 @@ export const readReplayId = ({ archive, digest }: Replay, id: string): ReplayPla
   return { shard: decoded, position: BigInt(position), part: Number(part) }
 }
 
+/** What the ids of one shard in one replay share; undefined for any other text. */
+export const replayShardOf = (id: string): string | undefined => {
+  const parts = pattern.exec(id)
+  return parts === null ? undefined : [parts[1], parts[2], parts[5] ?? ""].join(".")
+}
+
 const decodeShard = (text: string): string | undefined => {
   try {
     return decodeURIComponent(text)

@@ -1,0 +1,266 @@
+/**
+ * Replay and restore on the command line, over a real NATS server and over an embedded cluster:
+ * what comes out equals what went in by subjects, headers, data and order, each record once.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import {
+  DiscardPolicy,
+  jetstream,
+  jetstreamManager,
+  type JetStreamManager
+} from "@nats-io/jetstream"
+import { connect, headers, type NatsConnection } from "@nats-io/transport-node"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type NatsServer, startNatsServer } from "./nats-server.ts"
+import { eventually, type Finished, holdfast, type Running, start } from "./process.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "holdfast-replay-"))
+const data = join(folder, "data")
+const limitMs = 120_000
+const small = ["--hosts", "2", "--peers", "3", "--workers", "1"]
+
+/** A message as a test compares it. */
+interface Message {
+  readonly subject: string
+  readonly headers: ReadonlyArray<readonly [string, string]>
+  readonly data: string
+}
+
+const messageOf = (index: number): Message => ({
+  subject: `orders.${["eu", "us", "asia"][index % 3]}`,
+  headers:
+    index % 4 === 0
+      ? []
+      : [
+          ["Trace", `t-${index}`],
+          ["Trace", `again-${index}`]
+        ],
+  data:
+    index % 50 === 0 ? "" : JSON.stringify({ index, kind: index % 5, text: "x".repeat(index % 90) })
+})
+
+const messages = (from: number, to: number): ReadonlyArray<Message> =>
+  Array.from({ length: to - from + 1 }, (_, at) => messageOf(from + at))
+
+describe("over NATS", () => {
+  const count = 20_000
+  let server: NatsServer
+  let connection: NatsConnection
+  let manager: JetStreamManager
+  let cluster: Running
+
+  const at = (...args: ReadonlyArray<string>): Promise<Finished> =>
+    holdfast([...args, "--nats", server.url], { limitMs })
+
+  const json = async (...args: ReadonlyArray<string>) => {
+    const { status, stderr, stdout } = await at(...args, "--json")
+    expect(status, stderr).toBe(0)
+    return JSON.parse(stdout)
+  }
+
+  const publish = async (all: ReadonlyArray<Message>): Promise<void> => {
+    const stream = jetstream(connection)
+    for (let from = 0; from < all.length; from += 500) {
+      const sent = all.slice(from, from + 500).map((one, index) => {
+        const block = headers()
+        for (const [name, value] of one.headers) block.append(name, value)
+        return stream.publish(one.subject, one.data, { headers: block, msgID: `m-${from + index}` })
+      })
+      await Promise.all(sent)
+    }
+  }
+
+  /** All that a stream holds, without the headers that speak to the server. */
+  const contentsOf = async (name: string): Promise<ReadonlyArray<Message>> => {
+    const { state } = await manager.streams.info(name)
+    const found: Array<Message> = []
+    if (state.messages === 0) return found
+    const consumer = await jetstream(connection).consumers.get(name)
+    for await (const message of await consumer.fetch({
+      max_messages: state.messages,
+      expires: 30_000
+    })) {
+      const pairs = [...(message.headers ?? [])].flatMap(([key, values]) =>
+        /^(Nats|Holdfast-Original)-/.test(key) ? [] : values.map((value) => [key, value] as const)
+      )
+      found.push({ subject: message.subject, headers: pairs, data: message.string() })
+    }
+    return found
+  }
+
+  /** Waits until the archive holds so many records. */
+  const archived = (name: string, records: number) =>
+    eventually(
+      `${name} holds ${records} records`,
+      async () =>
+        (await json("archive", "show", name)).totals.records >= records ? true : undefined,
+      limitMs
+    )
+
+  beforeAll(async () => {
+    server = await startNatsServer()
+    connection = await connect({ servers: server.url })
+    manager = await jetstreamManager(connection)
+    cluster = start(["up", "--data", join(folder, "nats"), "--nats", server.url, ...small])
+    await cluster.said("holdfast is up", limitMs)
+    await manager.streams.add({
+      name: "ORDERS",
+      subjects: ["orders.*"],
+      max_msgs_per_subject: 100_000,
+      description: "as it was",
+      duplicate_window: 60_000_000_000
+    })
+    await json(
+      "archive",
+      "add",
+      "ORDERS",
+      "--segment-age-ms",
+      "200",
+      "--segment-bytes",
+      "262144",
+      "--tag",
+      "kind=json:kind"
+    )
+    await publish(messages(1, count))
+    await archived("ORDERS", count)
+    // The original gives way: its subjects can belong to one stream at a time.
+    await manager.streams.purge("ORDERS")
+    await manager.streams.delete("ORDERS")
+  }, 300_000)
+
+  afterAll(async () => {
+    cluster.kill("SIGKILL")
+    await cluster.exited
+    await connection.close()
+    await server.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it("archive-R1: killed in the middle and run again, beyond what the server remembers of ids: each record once", async () => {
+    await manager.streams.add({
+      name: "AGAIN",
+      subjects: ["orders.>"],
+      duplicate_window: 100_000_000
+    })
+    const args = ["replay", "ORDERS", "--into", "AGAIN", "--rate", "4000"]
+    const killed = start([...args, "--nats", server.url])
+    await eventually(
+      "some are replayed",
+      async () => ((await manager.streams.info("AGAIN")).state.messages > 2_000 ? true : undefined),
+      limitMs
+    )
+    killed.kill("SIGKILL")
+    await killed.exited
+    const before = (await manager.streams.info("AGAIN")).state.messages
+    expect(before).toBeLessThan(count)
+    const rest = await json("replay", "ORDERS", "--into", "AGAIN")
+    expect(rest).toMatchObject({ published: count - before, duplicates: 0, into: "AGAIN" })
+    expect(await json("replay", "ORDERS", "--into", "AGAIN")).toMatchObject({ published: 0 })
+    expect(await contentsOf("AGAIN")).toEqual(messages(1, count))
+    await manager.streams.delete("AGAIN")
+  }, 300_000)
+
+  it("archive-R2: a target that is full is said so and loses nothing; with room the rest follows in order", async () => {
+    await manager.streams.add({
+      name: "FULL",
+      subjects: ["orders.>"],
+      max_bytes: 300_000,
+      discard: DiscardPolicy.New
+    })
+    const full = await at("replay", "ORDERS", "--into", "FULL")
+    expect(full.status).toBe(1)
+    expect(full.stderr).toMatch(
+      /The replay stopped at .*maximum bytes exceeded.* records of this run are in the stream FULL/
+    )
+    expect(full.stderr).not.toMatch(/\n\s+at /)
+    await manager.streams.update("FULL", { max_bytes: -1 })
+    await json("replay", "ORDERS", "--into", "FULL")
+    expect(await contentsOf("FULL")).toEqual(messages(1, count))
+    await manager.streams.delete("FULL")
+  }, 300_000)
+
+  it("ranges and tags; a target that is away, or takes other subjects, is one sentence", async () => {
+    await manager.streams.add({ name: "PART", subjects: ["orders.>"] })
+    const part = await json("replay", "ORDERS", "--into", "PART", "--from", "100", "--to", "199")
+    expect(part.published).toBe(100)
+    const tagged = await json("replay", "ORDERS", "--into", "PART", "--tag", "kind=3", "--to", "99")
+    expect(tagged.published).toBe(
+      messages(1, 99).filter((one) => one.data.includes('"kind":3')).length
+    )
+    expect((await contentsOf("PART")).slice(0, 100)).toEqual(messages(100, 199))
+    await manager.streams.delete("PART")
+    await manager.streams.add({ name: "OTHER", subjects: ["other.>"] })
+    const [nowhere, other, own] = await Promise.all([
+      at("replay", "ORDERS", "--into", "NOWHERE"),
+      at("replay", "ORDERS", "--into", "OTHER"),
+      at("replay", "ORDERS", "--into", "ORDERS")
+    ])
+    expect(nowhere.stderr).toContain("there is no stream NOWHERE to replay into")
+    expect(other.stderr).toContain('the stream OTHER does not take the subject "orders.us"')
+    expect(own.stderr).toContain("pause it first")
+    for (const { status, stderr } of [nowhere, other, own]) {
+      expect(status).toBe(1)
+      expect(stderr.trimEnd().split("\n")).toHaveLength(1)
+    }
+  }, 300_000)
+})
+
+describe("over an embedded cluster", () => {
+  let cluster: Running
+  const at = (...args: ReadonlyArray<string>): Promise<Finished> =>
+    holdfast([...args, "--data", data], { limitMs })
+  const lines = Array.from({ length: 30_000 }, (_, n) => `line ${n} ${"y".repeat(n % 60)}`)
+
+  const archived = (archive: string, count: number) =>
+    eventually(
+      `${archive} holds ${count} records`,
+      async () => {
+        const { stdout } = await at("read", archive, "--raw")
+        const read = stdout === "" ? [] : stdout.trimEnd().split("\n")
+        return read.length >= count ? read : undefined
+      },
+      limitMs
+    )
+
+  beforeAll(async () => {
+    cluster = start(["up", "--data", data, ...small])
+    await cluster.said("holdfast is up", limitMs)
+    const path = join(folder, "lines.txt")
+    writeFileSync(path, `${lines.join("\n")}\n`)
+    for (const name of ["lines", "again"])
+      await at("archive", "add", name, "--segment-age-ms", "200")
+    expect((await at("ingest", path, "--stream", "lines")).status).toBe(0)
+    await archived("lines", lines.length)
+  }, 300_000)
+
+  afterAll(async () => {
+    cluster.kill("SIGKILL")
+    await cluster.exited
+    rmSync(data, { recursive: true, force: true })
+  })
+
+  it("archive-R1: killed in the middle and run again into a spool stream: each record once, in order", async () => {
+    const args = ["replay", "lines", "--into", "again", "--data", data]
+    const journal = join(data, "replays", "again.replay")
+    const killed = start([...args, "--rate", "5000"])
+    await eventually(
+      "some are replayed",
+      async () => {
+        const [head = ""] = existsSync(journal) ? readFileSync(journal, "latin1").split("\n") : []
+        return Number(/\.(\d+)"/.exec(head)?.[1] ?? 0) > 5_000 ? true : undefined
+      },
+      limitMs
+    )
+    killed.kill("SIGKILL")
+    await killed.exited
+    const rest = await holdfast([...args, "--json"], { limitMs })
+    expect(rest.status, rest.stderr).toBe(0)
+    const { published } = JSON.parse(rest.stdout)
+    expect(published).toBeLessThan(lines.length)
+    const second = await holdfast([...args, "--json"], { limitMs })
+    expect(JSON.parse(second.stdout)).toMatchObject({ published: 0 })
+    expect(await archived("again", lines.length)).toEqual(lines)
+  }, 300_000)
+})
