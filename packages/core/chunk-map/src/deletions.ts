@@ -45,6 +45,7 @@ export const queueDeletion = (
     heldBy,
     length: copy.length,
     checksum: copy.checksum,
+    since: draft.now,
     commandId: 0,
     deadline: 0,
     resendAt: 0,

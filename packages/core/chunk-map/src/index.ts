@@ -70,6 +70,18 @@ export type { VerifyCommand } from "./bad-copies.ts"
 export { readCommandId, writeCommandId, type CommandKind, type CommandName } from "./command-id.ts"
 export { takeReport, type ReportAccepted, type ReportPart, type ReportWanted } from "./report.ts"
 export { listDevices, status, type DeviceView, type HealthCounts, type Status } from "./status.ts"
+export {
+  inspectChunk,
+  listHosts,
+  troubledChunks,
+  type ChunkView,
+  type CopyState,
+  type CopyView,
+  type HostView,
+  type TroubledChunk
+} from "./inspect.ts"
+export type { ChunkReason } from "./chunk-reason.ts"
+export { repairClasses, type RepairClass } from "./repair-class.ts"
 export { tick } from "./tick.ts"
 export type { JournalEntry } from "./journal-entry.ts"
 export { decodeJournal, encodeJournal, type Crc32, type JournalDamage } from "./journal-codec.ts"

@@ -107,6 +107,8 @@ export interface Deletion {
   readonly heldBy: number
   readonly length: number
   readonly checksum: number
+  /** When it became due. */
+  readonly since: number
   readonly commandId: number
   readonly deadline: number
   readonly resendAt: number

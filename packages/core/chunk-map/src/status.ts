@@ -7,6 +7,7 @@ import type { Device } from "./model.ts"
 import { someoneIsExpected } from "./locate.ts"
 import { findRecord } from "./packed-tree.ts"
 import { viewSafeMode, type SafeModeView } from "./safe-mode.ts"
+import type { RepairClass } from "./repair-class.ts"
 import { COUNTED, countSlots, EXPECTED, LOCATED } from "./slots.ts"
 import { countedHolders, isBadlySpread } from "./spread.ts"
 
@@ -37,10 +38,14 @@ export interface Status {
   readonly pending: {
     readonly copies: number
     readonly deletions: number
+    /** How long the oldest deletion has waited for its acknowledgement; 0 without any. */
+    readonly oldestDeletionMs: number
     readonly reservations: number
     readonly quarantined: number
     readonly freed: number
   }
+  /** Chunks that wait for a copy, by how urgent it is; at most `backlogMax` of each are known. */
+  readonly repair: Readonly<Record<RepairClass, number>>
 }
 
 /** One device as the service sees it. */
@@ -128,11 +133,28 @@ export const status = (draft: Draft): Status => {
     pending: {
       copies: draft.copyJobs.size,
       deletions: draft.deletions.size,
+      oldestDeletionMs: oldestDeletionMs(draft),
       reservations: draft.leases.size,
       quarantined: draft.quarantine.size + draft.scalars.quarantineOverflow,
       freed: draft.freed.size
+    },
+    repair: {
+      "only-copy": draft.onlyCopy.size,
+      "very-low": draft.veryLow.size,
+      low: draft.low.size,
+      "badly-spread": draft.badlySpread.size
     }
   }
+}
+
+const DELETIONS_LOOKED_AT = 100_000
+
+const oldestDeletionMs = (draft: Draft): number => {
+  let oldest = draft.now
+  for (const [, { since }] of draft.deletions.slice(DELETIONS_LOOKED_AT)) {
+    if (since < oldest) oldest = since
+  }
+  return draft.now - oldest
 }
 
 /** A page of the devices in order of their ids, strictly after one. */

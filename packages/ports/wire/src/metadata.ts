@@ -264,6 +264,8 @@ export const status = operation({
     chunks: Schema.Struct({
       known: Count,
       atGoal: Count,
+      /** Of those at their goal, the ones that could stand on more hosts or racks. */
+      badlySpread: Schema.optionalKey(Count),
       belowGoal: Count,
       surplus: Count,
       unknown: Count,
@@ -276,8 +278,16 @@ export const status = operation({
       copies: Count,
       deletions: Count,
       reservations: Count,
-      quarantined: Count
+      quarantined: Count,
+      /** Freed chunks whose copies are not all known to be gone. */
+      freed: Schema.optionalKey(Count),
+      /** How long the oldest deletion has waited for its acknowledgement. */
+      oldestDeletionMs: Schema.optionalKey(Count)
     }),
+    /** Chunks that wait for a copy, by how urgent it is. */
+    repair: Schema.optionalKey(
+      Schema.Struct({ onlyCopy: Count, veryLow: Count, low: Count, badlySpread: Count })
+    ),
     violations: Schema.Array(Schema.String)
   })
 })
@@ -314,4 +324,89 @@ export const devices = operation({
     limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 500 }))
   }),
   response: Schema.Struct({ devices: Schema.Array(DeviceStatus), more: Schema.Boolean })
+})
+
+/** One host as the service sees it; its devices summed up. */
+export const HostStatus = Schema.Struct({
+  hostId: Schema.String,
+  url: Schema.String,
+  /** Where it stands; absent when it does not say. */
+  rack: Schema.optionalKey(Schema.String),
+  incarnation: Count,
+  live: Schema.Boolean,
+  lastHeardMs: Count,
+  devices: Count,
+  capacity: Count,
+  used: Count,
+  available: Count,
+  copies: Count
+})
+/** One host as the service sees it. */
+export type HostStatus = typeof HostStatus.Type
+
+/** The hosts in order of their ids, strictly after one. */
+export const hosts = operation({
+  service: "metadata",
+  name: "hosts",
+  request: Schema.Struct({
+    after: Schema.optionalKey(Schema.String),
+    limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 500 }))
+  }),
+  response: Schema.Struct({ hosts: Schema.Array(HostStatus), more: Schema.Boolean })
+})
+
+/** One copy of a chunk on a device: valid, stale, future, corrupt, writing, copying and so on. */
+export const CopyStatus = Schema.Struct({
+  deviceId: DeviceId,
+  hostId: Schema.String,
+  version: Count,
+  state: Schema.String
+})
+
+/**
+ * One chunk with all that is known of its copies. `chunk` and `goal` are absent when it is not
+ * committed, `reason` and `sentence` when it is held as it is meant to be.
+ */
+export const inspectChunk = operation({
+  service: "metadata",
+  name: "inspect-chunk",
+  request: ChunkKey,
+  response: Schema.Struct({
+    chunk: Schema.optionalKey(ChunkDescription),
+    goal: Schema.optionalKey(Goal),
+    health: Schema.optionalKey(ChunkHealth),
+    reason: Schema.optionalKey(Schema.String),
+    sentence: Schema.optionalKey(Schema.String),
+    copies: Schema.Array(CopyStatus)
+  })
+})
+
+/** A chunk that is not held as it is meant to be: why, for programs and for people. */
+export const TroubledChunk = Schema.Struct({
+  chunk: ChunkDescription,
+  goal: Goal,
+  copies: Count,
+  reason: Schema.String,
+  sentence: Schema.String
+})
+/** A chunk that is not held as it is meant to be. */
+export type TroubledChunk = typeof TroubledChunk.Type
+
+/**
+ * Chunks that are not held as they are meant to be, in order, strictly after one; with `reason`
+ * only those that have it. `next` is where the next page begins, absent at the end; a page may be
+ * empty.
+ */
+export const troubledChunks = operation({
+  service: "metadata",
+  name: "troubled-chunks",
+  request: Schema.Struct({
+    after: Schema.optionalKey(ChunkKey),
+    limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })),
+    reason: Schema.optionalKey(Schema.String)
+  }),
+  response: Schema.Struct({
+    chunks: Schema.Array(TroubledChunk),
+    next: Schema.optionalKey(ChunkKey)
+  })
 })

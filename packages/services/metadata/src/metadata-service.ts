@@ -26,6 +26,8 @@ import { Effect, Result, type Scope } from "effect"
 import { chunkServerHandlers } from "./chunk-server-handlers.ts"
 import { clientHandlers } from "./client-handlers.ts"
 import { startEngine, type Engine } from "./engine.ts"
+import { inspectHandlers } from "./inspect-handlers.ts"
+import { showState } from "./metrics.ts"
 import { operatorHandlers } from "./operator-handlers.ts"
 import { resolveOptions, type MetadataOptions, type Resolved } from "./options.ts"
 import { recoverState } from "./recovery.ts"
@@ -43,11 +45,14 @@ export type MetadataPorts = Journal | Messaging
 
 /** How often a journal that failed is tried. */
 const PROBE_MS = 1_000
+/** How often the metrics are brought up to date. */
+const METRICS_MS = 5_000
 
 const tickForEver = (engine: Engine) => {
   const { tickMs, invariantsMs } = engine.options.service
   const judgedEvery = Math.max(1, Math.round(invariantsMs / tickMs))
   const probedEvery = Math.max(1, Math.round(PROBE_MS / tickMs))
+  const shownEvery = Math.max(1, Math.round(METRICS_MS / tickMs))
   let ticks = 0
   const once = Effect.gen(function* () {
     yield* Effect.sleep(tickMs)
@@ -55,6 +60,7 @@ const tickForEver = (engine: Engine) => {
     if (!engine.canWrite() && ticks % probedEvery === 0) yield* engine.probe
     yield* engine.submit((draft) => Result.succeed(tick(draft)))
     if (ticks % judgedEvery === 0) yield* engine.judge
+    if ((ticks - 1) % shownEvery === 0) yield* showState(engine.state())
   })
   return Effect.forever(
     Effect.catchCause(once, (cause) => Effect.logWarning("a tick did not happen", cause))
@@ -82,6 +88,7 @@ const serveAll = Effect.fnUntraced(function* (options: Resolved, engine: Engine)
   const chunkServers = chunkServerHandlers(engine)
   const clients = clientHandlers(engine)
   const operators = operatorHandlers(engine)
+  const inspect = inspectHandlers(engine)
   yield* serve(MetadataChunkServerOperations.heartbeat, chunkServers.heartbeat)
   yield* serve(MetadataChunkServerOperations.online, chunkServers.online)
   yield* serve(MetadataOperations.createFile, clients.createFile)
@@ -102,6 +109,9 @@ const serveAll = Effect.fnUntraced(function* (options: Resolved, engine: Engine)
   yield* serve(MetadataOperations.safeMode, operators.safeMode)
   yield* serve(MetadataOperations.status, operators.status)
   yield* serve(MetadataOperations.devices, operators.devices)
+  yield* serve(MetadataOperations.hosts, inspect.hosts)
+  yield* serve(MetadataOperations.inspectChunk, inspect.inspectChunk)
+  yield* serve(MetadataOperations.troubledChunks, inspect.troubledChunks)
 })
 
 /** Starts a metadata service; it stops when the scope closes. */

@@ -83,8 +83,8 @@ export const operatorHandlers = (engine: Engine) => {
 
     status: (_request: object, context: RequestContext) =>
       engine.submit((draft) => {
-        const { safeMode, chunks, devices, hosts, pending } = status(draft)
-        const { copies, deletions, reservations, quarantined } = pending
+        const { safeMode, chunks, devices, hosts, pending, repair } = status(draft)
+        const oldestDeletionMs = Math.floor(pending.oldestDeletionMs)
         const violations = engine
           .violations()
           .slice(0, VIOLATIONS_SHOWN)
@@ -95,7 +95,13 @@ export const operatorHandlers = (engine: Engine) => {
           chunks,
           devices,
           hosts,
-          pending: { copies, deletions, reservations, quarantined },
+          pending: { ...pending, oldestDeletionMs },
+          repair: {
+            onlyCopy: repair["only-copy"],
+            veryLow: repair["very-low"],
+            low: repair.low,
+            badlySpread: repair["badly-spread"]
+          },
           violations
         })
       }, waitOf(context)),

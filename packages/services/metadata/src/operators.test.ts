@@ -2,19 +2,22 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MetadataOperations } from "@holdfast/wire"
 import { Effect } from "effect"
+import { PrometheusMetrics } from "effect/observability"
+import { showState } from "./metrics.ts"
 import { ask, makePuppet, makeWorld, type Puppet, ready, write } from "./testing/world.ts"
 
 const { createFile, devices, drain, drainBlockers, locate, offline, remove, thaw } =
   MetadataOperations
+const { hosts, inspectChunk, safeMode, status, troubledChunks } = MetadataOperations
 
 const running = Effect.gen(function* () {
   const world = yield* makeWorld()
-  yield* world.start({ map: { staleAfterMs: 300, deadAfterMs: 60_000 } })
+  const service = yield* world.start({ map: { staleAfterMs: 300, deadAfterMs: 60_000 } })
   const puppets = ["a", "b"].map(makePuppet)
   const use = Effect.provide(world.client)
   for (const puppet of puppets) yield* use(puppet.join())
   yield* use(ready)
-  return { puppets, use }
+  return { puppets, service, use }
 })
 
 /** A sign of life; every copy and deletion that is told is carried out at once. */
@@ -105,6 +108,78 @@ describe("operators", () => {
           assert.strictEqual((yield* deviceNamed("a"))?.state, "online")
         })
       )
+    })
+  )
+})
+
+describe("looking into the map", () => {
+  it.live("metadata-W41: hosts, one chunk with its copies, those with a reason, counts", () =>
+    Effect.gen(function* () {
+      const { puppets, use } = yield* running
+      yield* use(
+        Effect.gen(function* () {
+          const { fileId } = yield* ask(createFile, {})
+          const { chunk } = yield* write(puppets, fileId)
+          const page = yield* ask(hosts, { limit: 1 })
+          assert.strictEqual(page.more, true)
+          assert.deepInclude(page.hosts[0], { hostId: "host-a", live: true, devices: 1, copies: 1 })
+          const key = { fileId, chunkId: chunk.chunkId }
+          const well = yield* ask(inspectChunk, key)
+          assert.notProperty(well, "reason")
+          assert.deepStrictEqual(
+            well.copies.map(({ deviceId, state }) => `${deviceId} ${state}`),
+            ["a valid", "b valid"]
+          )
+          yield* ask(offline, { deviceId: puppets[0]!.deviceId })
+          const { chunks, next } = yield* ask(troubledChunks, { limit: 10 })
+          assert.isUndefined(next)
+          assert.deepStrictEqual(chunks, [
+            {
+              chunk,
+              goal: 2,
+              copies: 1,
+              reason: "no-device-takes-it",
+              sentence: "no device that holds no copy takes new ones and has room"
+            }
+          ])
+          assert.deepStrictEqual(
+            (yield* ask(troubledChunks, { limit: 10, reason: "missing" })).chunks,
+            []
+          )
+          const seen = yield* ask(status, {})
+          assert.deepInclude(seen.chunks, { known: 1, belowGoal: 1, badlySpread: 0 })
+          assert.deepInclude(seen.pending, { deletions: 0, oldestDeletionMs: 0, freed: 0 })
+          yield* ask(safeMode, { action: "enter" })
+          const held = yield* ask(inspectChunk, key)
+          assert.strictEqual(held.reason, "safe-mode")
+        })
+      )
+    })
+  )
+
+  it.live("metadata-W42: metrics show chunks by health, repair and deletions", () =>
+    Effect.gen(function* () {
+      const { puppets, service, use } = yield* running
+      yield* use(
+        Effect.gen(function* () {
+          yield* write(puppets, (yield* ask(createFile, {})).fileId)
+          yield* ask(offline, { deviceId: puppets[0]!.deviceId })
+        })
+      )
+      yield* showState(service.state())
+      const text = yield* PrometheusMetrics.format()
+      for (const line of [
+        'holdfast_metadata_chunks{health="belowGoal"} 1',
+        'holdfast_metadata_chunks{health="atGoal"} 0',
+        "holdfast_metadata_pending_deletions 0",
+        "holdfast_metadata_oldest_deletion_seconds 0",
+        "holdfast_metadata_repair_copies 0",
+        'holdfast_metadata_devices{state="dead"} 1',
+        "holdfast_metadata_safe_mode 0"
+      ]) {
+        assert.include(text, line)
+      }
+      assert.include(text, 'holdfast_metadata_repair_waiting{urgency="only-copy"}')
     })
   )
 })
