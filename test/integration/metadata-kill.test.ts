@@ -25,7 +25,8 @@ import { type Running, start } from "./process.ts"
 
 const rounds = Number(process.env["HOLDFAST_KILL_ROUNDS"] ?? 3)
 const writers = 64
-const searchedTogether = 2_000
+const searchedTogether = 500
+const reportedTogether = 2_000
 const key = "ab".repeat(32)
 const mac = macWith(Redacted.make(Buffer.from(key, "hex")))
 
@@ -54,7 +55,7 @@ const launch = async (): Promise<void> => {
   await service.said("is ready", 60_000)
   await runtime.runPromise(
     Effect.gen(function* () {
-      for (const puppet of puppets) yield* puppet.join(searchedTogether)
+      for (const puppet of puppets) yield* puppet.join(reportedTogether)
       yield* ready
     })
   )

@@ -40,7 +40,7 @@ export interface Running {
   readonly stderr: () => string
   /** The exit status, or 128 and the signal's number. */
   readonly exited: Promise<number>
-  readonly kill: (signal: "SIGKILL" | "SIGTERM" | "SIGINT") => void
+  readonly kill: (signal: "SIGKILL" | "SIGTERM" | "SIGINT" | "SIGUSR2") => void
   /** Waits until standard output or standard error holds a text. */
   readonly said: (text: string, limitMs?: number) => Promise<void>
 }
@@ -48,11 +48,18 @@ export interface Running {
 const signalNumbers: Readonly<Record<string, number>> = { SIGKILL: 9, SIGTERM: 15, SIGINT: 2 }
 
 /** Starts one `holdfast` command. */
-export const start = (args: ReadonlyArray<string>): Running => {
+export const start = (
+  args: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>> = {}
+): Running => {
   const child = spawn(process.execPath, [main, ...args], {
     stdio: "pipe",
     cwd: root,
-    env: { NODE_COMPILE_CACHE: join(tmpdir(), "holdfast-compile-cache"), ...process.env }
+    env: {
+      NODE_COMPILE_CACHE: join(tmpdir(), "holdfast-compile-cache"),
+      ...process.env,
+      ...environment
+    }
   })
   let stdout = ""
   let stderr = ""
