@@ -2,7 +2,7 @@
  * Balancing: chunks move from fuller devices to emptier ones while nothing else is to be done.
  *
  * ```
- *   fuller ──copied, verified──▶ emptier ─▶ one copy too many ─▶ trimming drops the one on the fuller
+ *   fuller ──copied, verified──▶ emptier ─▶ one copy too many ─▶ the fuller one is trimmed
  * ```
  * 1. Only while no chunk is below its goal or waits for repair, never in safe mode.
  * 2. Only where the free shares of both differ by more than `balanceRatioMin`, and not so far that

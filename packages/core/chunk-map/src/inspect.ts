@@ -94,7 +94,7 @@ const copiesOf = (
   )
 }
 
-/** Versions of one chunk that a device may be told to delete, or that nobody knows; more are cut. */
+/** Versions of one chunk on one device that are shown as deleting or unknown. */
 const VERSIONS_SHOWN = 20
 
 const addNamed = (

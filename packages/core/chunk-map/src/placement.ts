@@ -58,7 +58,7 @@ const nextOf = (
   return best
 }
 
-/** The set of a ring and a device; fewer than wanted when there are no more. O(wanted x devices). */
+/** The set of a ring and a device, fewer than wanted at need. O(wanted x devices). */
 export const placementSet = (
   eligible: ReadonlyArray<Device>,
   at: { readonly ring: number; readonly first: Device },
