@@ -1,0 +1,83 @@
+/**
+ * A worker as the child of a MultiLangDaemon: one shard, given and taken by the daemon.
+ *
+ *     initialize ──▶ processRecords ... ──▶ shardEnded: finish, checkpoint the end
+ *                                      ──▶ shutdownRequested: drain, checkpoint, answer
+ *                                      ──▶ leaseLost, or the input ends: stop, write nothing
+ *
+ * The process ends with its input. What was in flight then comes again, to whoever has the shard.
+ */
+import type { Readable, Writable } from "node:stream"
+import { MultiLangDaemon, multiLangDaemon } from "@holdfast/adapter-multilang"
+import type { Messaging, MessagingError } from "@holdfast/messaging"
+import { type CommandFailure, failure } from "@holdfast/process"
+import { parseWorkerConfig, type Pipeline, Worker } from "@holdfast/service-worker"
+import type { ClusterId, WorkerId } from "@holdfast/wire"
+import { Effect, Layer, Option, Result } from "effect"
+
+/** How a child runs. */
+export interface MultiLangWorkerOptions<E, R> {
+  readonly cluster: ClusterId
+  readonly worker: WorkerId
+  /** What the daemon writes to, and reads. */
+  readonly input: Readable
+  readonly output: Writable
+  /** What its shard belongs to. */
+  readonly stream: string
+  readonly pipeline: Layer.Layer<Pipeline, E, R>
+  /** Further settings of the worker, checked by its schema. */
+  readonly settings?: Readonly<Record<string, unknown>>
+}
+
+/**
+ * The daemon holds the lease, and says when it is lost; what stands in for it here costs nothing to
+ * renew, and must be looked at often so that a loss stops the shard at once.
+ */
+const childSettings = {
+  leaseTermMs: 10_000,
+  leaseMarginMs: 2_000,
+  leaseRenewalMs: 100,
+  discoveryIntervalMs: 100,
+  callDeadlineMs: 10_000
+}
+
+const fenceDeadline = "3 seconds"
+
+/** Runs until the daemon closes the input; a daemon that cannot be understood is a failure. */
+export const multiLangWorker = <E, R>(
+  options: MultiLangWorkerOptions<E, R>
+): Effect.Effect<void, CommandFailure | E | MessagingError, Messaging | R> =>
+  Effect.gen(function* () {
+    const { cluster, input, output, pipeline, settings, stream, worker } = options
+    const config = parseWorkerConfig({ ...childSettings, ...settings, cluster, worker })
+    if (Result.isFailure(config)) return yield* failure(config.failure.message)
+    const child = Worker.layer(config.success).pipe(
+      Layer.provide(pipeline),
+      Layer.provideMerge(multiLangDaemon({ input, output, stream }))
+    )
+    yield* Effect.provide(serveDaemon, child)
+  })
+
+const serveDaemon = Effect.gen(function* () {
+  const daemon = yield* MultiLangDaemon
+  const worker = yield* Worker
+  const finishing = daemon.shutdownRequested.pipe(
+    Effect.andThen(worker.drain),
+    Effect.andThen(daemon.drained)
+  )
+  const end = yield* Effect.raceFirst(daemon.ended, Effect.andThen(finishing, Effect.never)).pipe(
+    Effect.onInterrupt(() => daemon.leaving)
+  )
+  yield* fenced(worker)
+  if (end._tag === "Fault") yield* failure(`the daemon cannot be understood: ${end.message}`)
+})
+
+/** Waits until the shard has stopped: a drain after that finds nothing to flush. */
+const fenced = Effect.fnUntraced(function* (worker: Worker["Service"]) {
+  const isHeld = Effect.map(worker.status, ({ shards }) => shards.length > 0)
+  const stopping = Effect.gen(function* () {
+    while (yield* isHeld) yield* Effect.sleep("20 millis")
+  })
+  const answer = yield* Effect.timeoutOption(stopping, fenceDeadline)
+  if (Option.isNone(answer)) yield* Effect.logWarning("the shard has not stopped in time")
+})
