@@ -72,6 +72,28 @@ describe("allocation", () => {
     }
   })
 
+  it("metadata-B56: of two disks of a host the one with room is taken", () => {
+    const cluster = setUp({}, { h1: ["a", "b"] })
+    cluster.disk("a").capacity = 50
+    cluster.rounds(1)
+    const fileId = cluster.file()
+    for (let index = 0; index < 20; index++) {
+      expect(succeed(cluster.alloc(fileId, { want: 1, size: 60 })).devices).toEqual(["b"])
+    }
+    expect(succeed(cluster.alloc(fileId, { want: 2, size: 60 })).devices).toEqual(["b"])
+  })
+
+  it("metadata-B80: who may take chunks is asked each time: a device that is back is used", () => {
+    const cluster = setUp()
+    const fileId = cluster.file()
+    cluster.server("h3").alive = false
+    cluster.rounds(20)
+    expect(succeed(cluster.alloc(fileId, { want: 3 })).devices).toHaveLength(2)
+    cluster.server("h3").alive = true
+    cluster.beat("h3")
+    expect(succeed(cluster.alloc(fileId, { want: 3 })).devices).toHaveLength(3)
+  })
+
   it("metadata-W17: fuller devices are chosen less often", () => {
     const cluster = setUp()
     cluster.disk("a").capacity = 10_000_000
@@ -136,7 +158,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constant({ kind: "restart" as const })
 )
 
-describe("metadata-T5: reservation arithmetic", () => {
+describe("metadata-T5, metadata-B87: reservation arithmetic", () => {
   it("metadata-I8: committed bytes fit, equal the open leases, and return to nothing", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {

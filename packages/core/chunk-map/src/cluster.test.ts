@@ -44,7 +44,7 @@ describe("a chunk's life", () => {
     expect(counts.chunks.known).toBe(0)
   })
 
-  it("metadata-I15: a restart gives the same chunks, and locations after the reports", () => {
+  it("metadata-I15, metadata-B85: a restart gives the same chunks, and locations after the reports", () => {
     const cluster = threeServers()
     const chunks = [cluster.write(["a", "b"]), cluster.write(["b", "c"]), cluster.write(["a", "c"])]
     cluster.restartService()

@@ -3,7 +3,8 @@
  *
  * 1. A copy counts only when the target confirms the committed version, length and checksum.
  * 2. A copy that is not confirmed by its deadline is given up; the sweep plans another.
- * 3. A copy that was not told yet when its target was closed to new copies is never told.
+ * 3. A copy that was not told yet when its target was closed to new copies, or fell silent, is
+ *    never told; another is planned at once.
  * 4. The figures of source and target always equal a recount of the jobs.
  */
 import { copyLoad, loadMax } from "./copy-load.ts"
@@ -137,13 +138,18 @@ export const tellCopies = (draft: Draft, device: Device): ReadonlyArray<CopyComm
   return commands
 }
 
-/** Gives up copies that are late, of a version that is no longer committed, or to a lost device. */
+/**
+ * Gives up copies that are late, of a version that is no longer committed, to a lost device, or not
+ * told yet to one that takes no new copy now.
+ */
 export const expireCopies = (draft: Draft): void => {
   for (const [key, job] of draft.copyJobs.slice(draft.copyJobs.size)) {
     const target = deviceAt(draft, key.device)
     const source = deviceAt(draft, job.source)
     const lost = target?.serving !== true || source?.serving !== true
     const over = findRecord(draft.chunks, job)?.version !== job.version
-    if (lost || over || job.deadline <= draft.now) endCopy(draft, key, job)
+    const takes = target?.liveness === "online" && target.desired === "normal"
+    if (lost || over || (job.resendAt === 0 && !takes) || job.deadline <= draft.now)
+      endCopy(draft, key, job)
   }
 }

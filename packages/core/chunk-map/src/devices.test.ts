@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest"
+import { openDraft } from "./draft.ts"
+import { forgetDevice } from "./forget-device.ts"
 import { free } from "./free.ts"
-import { locate } from "./locate.ts"
+import { DeviceId } from "./identity.ts"
+import { listChunks, locate } from "./locate.ts"
 import { setMode } from "./modes.ts"
 import { listDevices, status } from "./status.ts"
 import { takeReport } from "./report.ts"
@@ -110,7 +113,7 @@ describe("hosts and devices", () => {
     expect([...cluster.disk("a").copies.values()].map(({ chunkId }) => chunkId)).toEqual([9])
   })
 
-  it("metadata-W29, metadata-B76: of two copies of a device only one is served", () => {
+  it("metadata-W29, metadata-B76, metadata-I12: of two copies of a device only one is served", () => {
     const cluster = setUp()
     const chunk = cluster.write(["a"], { goal: 1 })
     const twin = cluster.addServer("h9", "a")
@@ -182,7 +185,7 @@ describe("hosts and devices", () => {
     expect(devices(cluster)).toEqual(["a online", "b online", "c online"])
   })
 
-  it("time that seems to go back changes nothing", () => {
+  it("metadata-B84: time that seems to go back changes nothing", () => {
     const cluster = setUp()
     cluster.now -= 500
     cluster.run(status)
@@ -201,6 +204,42 @@ describe("hosts and devices", () => {
     cluster.server("ha").alive = true
     cluster.rounds(5)
     expect(cluster.run(status).chunks).toMatchObject({ atGoal: 1 })
+  })
+  it("metadata-B77: a host keeps its name whatever disk it has; the old disk can be let go", () => {
+    const cluster = setUp()
+    const chunk = cluster.write(["a", "b"])
+    const server = cluster.server("h1")
+    server.disks.splice(0, 1, {
+      ...server.disks[0]!,
+      deviceId: DeviceId.make("a2"),
+      copies: new Map()
+    })
+    cluster.restartServer("h1")
+    cluster.rounds(100)
+    expect(devices(cluster)).toEqual(["a dead", "a2 online", "b online", "c online"])
+    expect(cluster.run(status).hosts).toEqual({ live: 3, dead: 0 })
+    expect(holders(cluster, chunk)).toMatch(/^(a2b|bc)$/)
+    succeed(cluster.run((draft) => setMode(draft, { deviceId: "a", desired: "removed" })))
+    succeed(cluster.run((draft) => forgetDevice(draft, { deviceId: "a" })))
+    expect(devices(cluster)).toEqual(["a2 online", "b online", "c online"])
+  })
+
+  it("metadata-W7: a device is taken out by one mark; its chunks are seen to in slices", () => {
+    const cluster = setUp({ sweepChunks: 10, repairDelayMs: 1_000_000 })
+    const fileId = cluster.file()
+    for (let index = 0; index < 100; index++) cluster.write(["a", "b"], { fileId })
+    const { chunks } = cluster.state
+    cluster.run((draft) => setMode(draft, { deviceId: "a", desired: "removed" }))
+    expect(cluster.state.chunks).toBe(chunks)
+    expect(cluster.run(status).chunks).toMatchObject({ belowGoal: 100 })
+    const marked = () =>
+      listChunks(openDraft(cluster.state, cluster.now), { fileId, after: -1, limit: 100 }).chunks
+    const setsBefore = marked().map(({ record }) => record.set)
+    for (let tick = 1; tick <= 10; tick++) {
+      cluster.pass(10)
+      const moved = marked().filter(({ record }, index) => record.set !== setsBefore[index])
+      expect(moved).toHaveLength(tick * 10)
+    }
   })
 })
 

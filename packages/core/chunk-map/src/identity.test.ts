@@ -36,7 +36,7 @@ const claim = (process: Process, address: Address, known: Known): string => {
 const here = "http://h1"
 const moved = "http://moved"
 
-describe("metadata-T4: registration", () => {
+describe("metadata-T4, metadata-B78: registration", () => {
   it.each<[Process, Address, Known, string]>([
     ["same", "same", "alive", `served, online, ${here}`],
     ["same", "same", "stale", `served, online, ${here}`],

@@ -99,7 +99,7 @@ describe("journal codec", () => {
     expect(damageOf(Uint8Array.from([...record!, 0]))).not.toBe("no damage")
   })
 
-  it("names a format that it does not know, and entries that are none", () => {
+  it("metadata-B67: names a format that it does not know, and entries that are none", () => {
     const seal = (...body: ReadonlyArray<number>) => {
       const record = new Uint8Array(body.length + 4)
       record.set(body)

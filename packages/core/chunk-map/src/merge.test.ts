@@ -198,6 +198,28 @@ describe("what the table leaves open", () => {
     expect(cluster.alarms.map((alarm) => alarm.kind)).toContain("corrupt-copy")
   })
 
+  it("metadata-W21: an old copy goes once the new version is safe, and stays while it is all", () => {
+    const cluster = new Cluster()
+    for (const name of ["a", "b", "c"]) cluster.addServer(`h${name}`, name)
+    cluster.start()
+    const old = cluster.write(["a", "b"])
+    const { fileId, chunkId } = old
+    cluster.server("ha").alive = false
+    const present = cluster.write(["c"], { fileId, chunkId, goal: 2 })
+    cluster.disk("c").copies.clear()
+    cluster.server("hc").changes.push({ _tag: "Bad", deviceId: "c", epoch: 1, chunk: present })
+    cluster.rounds(10)
+    // Nothing of the new version is left: the old copies are all there is of the chunk.
+    expect(cluster.disk("b").copies.has(nameOf(old))).toBe(true)
+    cluster.store("c", present)
+    cluster.restartServer("hc")
+    cluster.rounds(25)
+    expect(cluster.disk("b").copies.has(nameOf(old))).toBe(false)
+    cluster.restartServer("ha")
+    cluster.rounds(10)
+    expect(cluster.disk("a").copies.has(nameOf(old))).toBe(false)
+  })
+
   it("a copy that is named again changes nothing", () => {
     const world = setUp()
     const { cluster, base } = world

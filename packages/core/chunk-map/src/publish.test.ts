@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import { locate } from "./locate.ts"
 import { abandon, publish } from "./publish.ts"
 import { setMode } from "./modes.ts"
+import { status } from "./status.ts"
 import { chunkOf, Cluster, codeOf, succeed } from "./testing/cluster.ts"
 import { nameOf } from "./testing/disks.ts"
 
@@ -130,7 +131,32 @@ describe("publish", () => {
     expect(cluster.state.deletions.size).toBe(0)
   })
 
-  it("metadata-B73: no version, file or chunk number is used twice, also over restarts", () => {
+  it("metadata-B43: what was never written is resolved: no bytes are no copy, leases end", () => {
+    const cluster = setUp({ leaseMs: 5_000, deadAfterMs: 20_000 })
+    const fileId = cluster.file()
+    const open = succeed(cluster.alloc(fileId, { want: 3 }))
+    const empty = { ...chunkOf(open), length: 0, checksum: 0 }
+    for (const device of open.devices) cluster.store(device, empty)
+    cluster.server("h3").alive = false
+    const none = cluster.publish(open, [])
+    expect(codeOf(none)).toBe("too-few-copies")
+    cluster.rounds(40)
+    expect(cluster.run(status).pending).toMatchObject({ reservations: 0, copies: 0, deletions: 0 })
+    cluster.restartServer("h3")
+    cluster.rounds(10)
+    for (const device of open.devices) {
+      if (device !== "c") expect(cluster.disk(device).copies.size).toBe(0)
+    }
+    const next = succeed(cluster.alloc(fileId, { want: 3, size: 0 }))
+    const nothing = { ...chunkOf(next), length: 0, checksum: 0 }
+    for (const device of next.devices) cluster.store(device, nothing)
+    const receipts = next.devices.map((deviceId) => cluster.receipt(deviceId, nothing))
+    const { leaseId } = next
+    const commit = { requestId: null, leaseId, chunk: nothing, goal: 3, min: 3, receipts }
+    expect(succeed(cluster.run((draft) => publish(draft, commit))).copies).toBe(3)
+  })
+
+  it("metadata-B73, metadata-I7: no version, file or chunk number is used twice, also over restarts", () => {
     const cluster = setUp()
     const seen = new Set<number>()
     const files = new Set<number>()

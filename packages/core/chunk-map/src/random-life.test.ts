@@ -183,7 +183,7 @@ const parse = (name: string) => {
 }
 
 describe("random lives", () => {
-  it("metadata-I1, I6, I9, I11, I14, I15: nothing is lost, peace mends everything", () => {
+  it("metadata-I1, metadata-I6, metadata-I11, metadata-I14: nothing lost, all mended in peace", () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 10, maxLength: 60 }), (steps) => {
         const cluster = setUp()

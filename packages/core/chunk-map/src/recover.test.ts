@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest"
 import { free } from "./free.ts"
 import type { JournalEntry } from "./journal-entry.ts"
 import { mapEntries } from "./ordered-map.ts"
+import { findRecord } from "./packed-tree.ts"
 import { recover, replay, snapshotEntries } from "./recover.ts"
 import { invariants } from "./invariants.ts"
 import { setMode } from "./modes.ts"
@@ -42,6 +43,26 @@ describe("recovery", () => {
       const after = replay(resumed, journal.slice(cut))
       expect(invariants(after)).toEqual([])
       expect(durable(snapshotEntries(after))).toEqual(facts)
+    }
+  })
+
+  it("metadata-W38: a crash after any entry leaves a commit whole or not made", () => {
+    const { cluster, fileId } = lived()
+    const { settings, now, journal } = cluster
+    const committed = new Map<number, JournalEntry>()
+    for (let cut = 0; cut <= journal.length; cut++) {
+      const entry = journal[cut - 1]
+      if (entry?._tag === "Committed") committed.set(entry.chunkId, entry)
+      if (entry?._tag === "Freed") committed.delete(entry.chunkId)
+      const state = recover(settings, journal.slice(0, cut), now)
+      expect(invariants(state)).toEqual([])
+      expect(state.chunks.size).toBe(committed.size)
+      for (const [chunkId, { _tag, ...record }] of [...committed] as ReadonlyArray<
+        readonly [number, JournalEntry & { readonly _tag: "Committed" }]
+      >) {
+        expect(_tag).toBe("Committed")
+        expect(findRecord(state.chunks, { fileId, chunkId })).toMatchObject(record)
+      }
     }
   })
 

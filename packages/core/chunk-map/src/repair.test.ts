@@ -148,6 +148,30 @@ describe("repair", () => {
     expect(cluster.state.verifications.size).toBe(0)
   })
 
+  it("a copy to a target that falls silent before it is told is made elsewhere", () => {
+    const cluster = setUp()
+    const chunk = cluster.write(["a"], { goal: 2 })
+    cluster.pass(10)
+    const target = jobs(cluster)[0]!.target!
+    cluster.server(`h${target}`).alive = false
+    cluster.rounds(20)
+    expect(holders(cluster, chunk)).toBe(target === "b" ? "ac" : "ab")
+  })
+
+  it("metadata-B33: one bad copy is one change and one alarm, and fails no device", () => {
+    const cluster = setUp()
+    const chunk = cluster.write(["a", "b"])
+    for (let report = 0; report < 26; report++) {
+      cluster.server("ha").changes.push({ _tag: "Bad", deviceId: "a", epoch: 1, chunk })
+      cluster.sign("ha")
+    }
+    expect(cluster.alarms.map((alarm) => alarm.kind)).toEqual(["corrupt-copy"])
+    expect(cluster.run(status).devices).toMatchObject({ live: 3, dead: 0 })
+    cluster.rounds(8)
+    expect(cluster.run(status).chunks).toMatchObject({ atGoal: 1 })
+    expect(cluster.alarms).toHaveLength(1)
+  })
+
   it("a copy that is not confirmed in time is given up and planned anew", () => {
     const cluster = setUp({ copyTimeoutMs: 10_000 })
     cluster.write(["a"], { goal: 2 })
@@ -159,7 +183,7 @@ describe("repair", () => {
     expect(cluster.run(status).chunks.atGoal).toBe(1)
   })
 
-  it("a copy that arrived with other bytes does not count", () => {
+  it("metadata-B29: a copy that arrived with other bytes does not count", () => {
     const cluster = setUp()
     const chunk = cluster.write(["a"], { goal: 2 })
     cluster.pass(10)

@@ -31,7 +31,7 @@ const view = (cluster: Cluster) => cluster.run(viewSafeMode)
 const act = (cluster: Cluster, action: "enter" | "leave" | "force") =>
   cluster.run((draft) => setSafeMode(draft, { action }))
 
-describe("metadata-T3: safe mode by threshold", () => {
+describe("metadata-T3, metadata-W3: safe mode by threshold", () => {
   it.each([
     [0, 0, "off"],
     [1, 0, "off"],
@@ -146,7 +146,7 @@ describe("what safe mode holds back", () => {
     expect(cluster.alarms.filter((alarm) => alarm.kind === "device-dead")).toEqual([])
   })
 
-  it("metadata-B11: deletions that were pending before a restart wait until it is off", () => {
+  it("metadata-B11, metadata-I3: deletions that were pending before a restart wait until it is off", () => {
     const cluster = three()
     const chunk = cluster.write(["a", "b"])
     succeed(cluster.run((draft) => free(draft, { requestId: null, chunks: [chunk] })))

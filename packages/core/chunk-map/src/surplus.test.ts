@@ -60,7 +60,7 @@ for (let code = 0; code < 2 ** 6; code++) {
   cases.push(names.map((_name, index) => ((code >> index) & 1 ? "good" : "none")))
 }
 
-describe("metadata-T6: which copy goes", () => {
+describe("metadata-T6, metadata-B16, metadata-I2: which copy goes", () => {
   it(`leaves at least the goal of good copies in ${cases.length} mixes of six holders`, () => {
     for (const standings of cases) {
       const { cluster } = setUp(standings)
