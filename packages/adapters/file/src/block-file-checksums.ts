@@ -1,6 +1,19 @@
-/** Checksums of a chunk's blocks and of the whole, taken while its bytes stream past. */
+/**
+ * Checksums of a chunk's blocks, taken while its bytes stream past, and of the whole, which are
+ * joined from them: no byte is looked at twice.
+ */
 import { crc32 } from "node:zlib"
 import { blockBytes, blockCount } from "./block-file-format.ts"
+import { checksumJoiner } from "./checksum-join.ts"
+
+const joinBlock = checksumJoiner(blockBytes)
+
+/** The checksum of all bytes from those of their blocks, of which only the last may be shorter. */
+const joinBlocks = (blocks: Uint32Array, length: number): number => {
+  const whole = blocks.subarray(0, Math.floor(length / blockBytes)).reduce(joinBlock, 0)
+  const rest = length % blockBytes
+  return rest === 0 ? whole : checksumJoiner(rest)(whole, blocks.at(-1) ?? 0)
+}
 
 /** Checksums under way. */
 export interface BlockChecksums {
@@ -15,7 +28,6 @@ export interface BlockChecksums {
 export const blockChecksums = (expectedBytes: number): BlockChecksums => {
   const blocks = new Uint32Array(blockCount(expectedBytes))
   let length = 0
-  let whole = 0
   const addToBlock = (bytes: Uint8Array) => {
     const index = Math.floor(length / blockBytes)
     blocks[index] = crc32(bytes, blocks[index])
@@ -23,7 +35,6 @@ export const blockChecksums = (expectedBytes: number): BlockChecksums => {
   }
   return {
     add: (bytes) => {
-      whole = crc32(bytes, whole)
       let taken = 0
       while (taken < bytes.length) {
         const room = blockBytes - (length % blockBytes)
@@ -33,6 +44,9 @@ export const blockChecksums = (expectedBytes: number): BlockChecksums => {
       }
     },
     length: () => length,
-    result: () => ({ whole, blocks: blocks.slice(0, blockCount(length)) })
+    result: () => {
+      const taken = blocks.slice(0, blockCount(length))
+      return { whole: joinBlocks(taken, length), blocks: taken }
+    }
   }
 }

@@ -86,7 +86,7 @@ type Settled =
   | { readonly ok: true; readonly piece: Uint8Array }
   | { readonly ok: false; readonly cause: unknown }
 
-/** Memory for the next piece. */
+/** Memory for the next piece, which a read fills: zeros would be written for nothing. */
 type Allocate = (bytes: number) => Uint8Array
 
 /**
@@ -111,7 +111,7 @@ export const pieceReader = (
   file: DiskFile,
   header: BlockFileHeader,
   range: ByteRange,
-  allocate: Allocate = (bytes) => new Uint8Array(bytes)
+  allocate: Allocate = (bytes) => Buffer.allocUnsafeSlow(bytes)
 ): PieceReader => {
   const firstBlock = Math.floor(range.start / blockBytes)
   const endBlock = range.end > range.start ? blockCount(range.end) : firstBlock

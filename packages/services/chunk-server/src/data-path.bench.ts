@@ -27,6 +27,12 @@ const bars = { write: 56, read: 204 }
 const mac = (text: string) =>
   new Uint8Array(createHmac("sha256", "bench key").update(text).digest())
 
+/** Seconds of processor time that this process has used. */
+const cpuSeconds = () => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6
+}
+
 const serve = (deviceId: string, directory: string) =>
   Effect.gen(function* () {
     const devices = yield* ChunkDevices
@@ -41,6 +47,7 @@ const serve = (deviceId: string, directory: string) =>
     })
     while ((yield* server.status).devices[0]?.state !== "serving") yield* Effect.sleep("10 millis")
     process.send?.({ url: server.url })
+    process.on("message", () => process.send?.({ cpu: cpuSeconds() }))
     yield* Effect.callback<void>((resume) => {
       process.once("disconnect", () => resume(Effect.void))
     })
@@ -61,13 +68,19 @@ const serve = (deviceId: string, directory: string) =>
 
 const startServer = async (deviceId: string, directory: string) => {
   const child = fork(fileURLToPath(import.meta.url), [deviceId, directory], {
-    execArgv: ["--conditions=@holdfast/source"]
+    execArgv: process.execArgv
   })
   const [message] = await once(child, "message")
   return { child, deviceId, url: String(message.url) }
 }
 
 type Server = Awaited<ReturnType<typeof startServer>>
+
+const cpuOf = async ({ child }: Server): Promise<number> => {
+  child.send("cpu")
+  const [message] = await once(child, "message")
+  return Number(message.cpu)
+}
 
 const target = ({ deviceId, url }: Server, chunk: ChunkName, right: "read" | "write") => {
   const expires = Math.floor(Date.now() / 1000) + 600
@@ -76,11 +89,18 @@ const target = ({ deviceId, url }: Server, chunk: ChunkName, right: "read" | "wr
   return found
 }
 
-const timed = (act: Effect.Effect<void, unknown, ChunkTransport>) =>
+const timed = (
+  servers: readonly [Server, Server],
+  act: Effect.Effect<void, unknown, ChunkTransport>
+) =>
   Effect.gen(function* () {
+    const cpus = Effect.promise(() => Promise.all([cpuSeconds(), ...servers.map(cpuOf)]))
+    const before = yield* cpus
     const started = performance.now()
     yield* act
-    return (chunks * chunkBytes) / mebibyte / ((performance.now() - started) / 1000)
+    const rate = (chunks * chunkBytes) / mebibyte / ((performance.now() - started) / 1000)
+    const used = (yield* cpus).map((cpu, index) => cpu - (before[index] ?? 0))
+    return { rate, used }
   })
 
 const plainFile = async (path: string) => {
@@ -137,8 +157,8 @@ const measure = (servers: readonly [Server, Server]) =>
         })
         .pipe(Stream.runDrain)
     const each = { concurrency, discard: true } as const
-    const write = yield* timed(Effect.forEach(names, writeOne, each))
-    const read = yield* timed(Effect.forEach(names, readOne, each))
+    const write = yield* timed(servers, Effect.forEach(names, writeOne, each))
+    const read = yield* timed(servers, Effect.forEach(names, readOne, each))
     return { write, read }
   }).pipe(Effect.provide(layerChunkTransport))
 
@@ -154,9 +174,11 @@ const bench = async () => {
     const base = await plainFile(join(directory, "plain"))
     for (const act of ["write", "read"] as const) {
       const what = act === "write" ? "write 512 MiB, goal 2, fsync" : "read 512 MiB back, verified"
+      const { rate, used } = rates[act]
       console.log(
-        `data path ${what}: ${rates[act].toFixed(0)} MiB/s, bar ${bars[act]} MiB/s (MooseFS), ` +
-          `plain file ${base[act].toFixed(0)} MiB/s, ratio ${(rates[act] / base[act]).toFixed(2)}`
+        `data path ${what}: ${rate.toFixed(0)} MiB/s, bar ${bars[act]} MiB/s (MooseFS), ` +
+          `plain file ${base[act].toFixed(0)} MiB/s, ratio ${(rate / base[act]).toFixed(2)}, ` +
+          `seconds of CPU: client ${used.map((cpu) => cpu.toFixed(1)).join(", servers ")}`
       )
     }
   } finally {
