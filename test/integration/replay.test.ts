@@ -205,6 +205,71 @@ describe("over NATS", () => {
       expect(stderr.trimEnd().split("\n")).toHaveLength(1)
     }
   }, 300_000)
+
+  it("archive-R5: a stream that was purged and deleted is restored as it was, and archived on", async () => {
+    const { origin } = await json("archive", "show", "ORDERS")
+    const recorded = JSON.parse(origin.streamConfiguration)
+    const killed = start(["restore", "ORDERS", "--rate", "4000", "--nats", server.url])
+    await eventually(
+      "some are restored",
+      async () => {
+        const streams = await manager.streams.list().next()
+        const found = streams.find(({ config }) => config.name === "ORDERS")
+        return (found?.state.messages ?? 0) > 2_000 ? found : undefined
+      },
+      limitMs
+    )
+    killed.kill("SIGKILL")
+    await killed.exited
+    const restored = await json("restore", "ORDERS")
+    expect(restored).toMatchObject({ stream: "ORDERS", changed: [], isAligned: true })
+    expect(restored.published).toBeLessThan(count - 2_000)
+    const { config, state } = await manager.streams.info("ORDERS")
+    expect(config).toEqual(recorded)
+    expect(state).toMatchObject({ first_seq: 1, last_seq: count })
+    expect(await contentsOf("ORDERS")).toEqual(messages(1, count))
+
+    expect((await json("archive", "resume", "ORDERS")).status).toBe("active")
+    await publish(messages(count + 1, count + 300))
+    await archived("ORDERS", count + 300)
+    const read = await at("read", "ORDERS", "--raw", "--from", String(count + 1))
+    const rest = messages(count + 1, count + 300).map((one) => `${one.data}\n`)
+    expect(read.stdout).toBe(rest.join(""))
+    const again = await at("restore", "ORDERS")
+    expect(again.status).toBe(1)
+    expect(again.stderr).toContain("exists and is not of this restore")
+  }, 300_000)
+
+  it("limits that would drop records are named before anything is made; they are lifted or kept", async () => {
+    await manager.streams.add({ name: "LOGS", subjects: ["logs.>"], max_age: 3_600_000_000_000 })
+    await json("archive", "add", "LOGS", "--segment-age-ms", "200")
+    const logs = messages(1, 200).map((one) => ({
+      ...one,
+      subject: one.subject.replace("orders", "logs")
+    }))
+    await publish(logs)
+    await archived("LOGS", 200)
+    await manager.streams.update("LOGS", { max_msgs: 50 })
+    await eventually(
+      "the change is recorded",
+      async () => {
+        const { origin } = await json("archive", "show", "LOGS")
+        return JSON.parse(origin.streamConfiguration).max_msgs === 50 ? true : undefined
+      },
+      limitMs
+    )
+    await manager.streams.delete("LOGS")
+    const refused = await at("restore", "LOGS")
+    expect(refused.status).toBe(1)
+    expect(refused.stderr).toContain("max_msgs is 50, and 200 records are archived")
+    expect(refused.stderr).toContain("--adjust-limits")
+    await expect(manager.streams.info("LOGS")).rejects.toThrow("stream not found")
+    const restored = await json("restore", "LOGS", "--adjust-limits")
+    expect(restored.changed).toEqual(["lifted: max_msgs is 50, and 200 records are archived"])
+    expect(await contentsOf("LOGS")).toEqual(logs)
+    const alone = await holdfast(["restore", "LOGS", "--data", join(folder, "nats")], { limitMs })
+    expect(alone.stderr).toContain("name the servers with --nats")
+  }, 300_000)
 })
 
 describe("over an embedded cluster", () => {

@@ -20,6 +20,7 @@ import { peersCommand } from "./commands/peers.ts"
 import { putCommand } from "./commands/put.ts"
 import { readCommand } from "./commands/read.ts"
 import { replayCommand } from "./commands/replay.ts"
+import { restoreCommand } from "./commands/restore.ts"
 import { rmCommand } from "./commands/rm.ts"
 import { safeModeCommand } from "./commands/safe-mode.ts"
 import { searchCommand } from "./commands/search.ts"
@@ -42,6 +43,7 @@ const holdfast = Command.make("holdfast").pipe(
     searchCommand,
     readCommand,
     replayCommand,
+    restoreCommand,
     verifyCommand,
     putCommand,
     getCommand,

@@ -8,6 +8,7 @@ import { ArchiveClient } from "@holdfast/client"
 import type { ClusterId } from "@holdfast/wire"
 import { Effect, Layer } from "effect"
 import { archiveShards } from "./archive-shards.ts"
+import { recordConfigurations } from "./record-configurations.ts"
 
 /** The source and stores of a worker on JetStream; buckets are named after the cluster. */
 export const jetStreamPorts = (cluster: ClusterId) =>
@@ -18,6 +19,7 @@ export const jetStreamPorts = (cluster: ClusterId) =>
         return natsRecordSourceLayer({ shards: Effect.provide(archiveShards, context) })
       })
     ),
+    Layer.effectDiscard(recordConfigurations),
     natsCheckpointStoreLayer({ bucket: `holdfast-${cluster}-checkpoints` }),
     natsLeaseLayer({ bucket: `holdfast-${cluster}-leases` })
   )

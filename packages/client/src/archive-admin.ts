@@ -28,8 +28,8 @@ export interface AddArchiveOptions {
   readonly filter?: string | undefined
   readonly shards?: ReadonlyArray<string> | undefined
   readonly settings?: Partial<ArchiveSettings> | undefined
-  /** The stream's own configuration, for `restore`. */
-  readonly streamConfiguration?: unknown
+  /** The stream's own configuration as JSON, to restore it from. */
+  readonly streamConfiguration?: string | undefined
 }
 
 /** What an archive holds, added up over its segments. */
@@ -207,6 +207,16 @@ export const makeArchiveAdmin = (parts: {
     return yield* show(name)
   })
 
+  /** Records the configuration that the archive's stream has now. */
+  const describe = Effect.fnUntraced(function* (
+    { origin }: ArchiveEntry,
+    configuration: string
+  ): Effect.fn.Return<void, AdminError> {
+    const { fileId, name, streamConfiguration } = origin
+    if (streamConfiguration === configuration) return
+    yield* sendTo(name, { _tag: "Described", fileId, configuration })
+  })
+
   const setStatus = (event: "Paused" | "Resumed" | "Removed") =>
     Effect.fnUntraced(function* (name: string): Effect.fn.Return<ArchiveEntry, AdminError> {
       const { origin } = yield* show(name)
@@ -280,6 +290,7 @@ export const makeArchiveAdmin = (parts: {
     add,
     applyRetention,
     change,
+    describe,
     expireSegment,
     list,
     pause: setStatus("Paused"),

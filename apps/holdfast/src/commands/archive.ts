@@ -1,10 +1,11 @@
 /** `holdfast archive`: what is archived, and how. */
 import { ArchiveClient, type ArchiveTotals } from "@holdfast/client"
 import { type ArchiveEntry, parseTagRule, type TagRule } from "@holdfast/catalogue"
-import { jsonFlag } from "@holdfast/process"
+import { describeStream, NatsConnections } from "@holdfast/adapter-nats"
+import { jsonFlag, natsConnections } from "@holdfast/process"
 import { Effect, Option, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { connectedLayer, connectionFlags } from "../connection/connect.ts"
+import { connectedLayer, connectionFlags, type ConnectionOptions } from "../connection/connect.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { formatBytes, renderPairs, renderTable } from "../output/table.ts"
 import { isoTime } from "../records/record-json.ts"
@@ -39,6 +40,17 @@ const addFlags = {
 
 const millisPerDay = 86_400_000
 
+/** The configuration of a JetStream stream; none of one that is not there yet, or of the spool. */
+const configurationOf = (options: ConnectionOptions & { readonly stream: string }) =>
+  Option.match(options.nats, {
+    onNone: () => Effect.succeed(undefined),
+    onSome: () =>
+      Effect.flatMap(NatsConnections, ({ control }) => describeStream(control, options)).pipe(
+        Effect.map((found) => Option.getOrUndefined(found)?.configuration),
+        Effect.provide(natsConnections(options, "holdfast-archive"))
+      )
+  })
+
 /** The tag rules as typed; the first that cannot be understood is the error. */
 export const parseTagRules = (texts: ReadonlyArray<string>) =>
   Effect.forEach(texts, (text): Effect.Effect<TagRule, Error> =>
@@ -53,6 +65,7 @@ const add = Command.make("add", addFlags, (flags) =>
       name: Option.getOrElse(flags.name, () => flags.stream),
       stream: flags.stream,
       filter: Option.getOrUndefined(flags.filter),
+      streamConfiguration: yield* configurationOf(flags),
       settings: {
         tags,
         segments: {

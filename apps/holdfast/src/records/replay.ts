@@ -47,7 +47,7 @@ export const replayWithProgress = Effect.fnUntraced(function* (
   const scope = yield* Effect.scope
   const archive = yield* archives.show(options.archive)
   const totals = yield* archives.totals(options.archive)
-  const upTo = yield* completeUpTo({ cluster: options.cluster, archive, totals })
+  const upTo = options.upTo ?? (yield* completeUpTo({ cluster: options.cluster, archive, totals }))
   let report: ReportProgress = () => Effect.void
   return yield* archives.replay({
     ...options,

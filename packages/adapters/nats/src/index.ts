@@ -34,7 +34,9 @@ export {
   RecordPublishError
 } from "./record-publisher.ts"
 export {
+  beginStreamAt,
   describeStream,
+  lastOfStream,
   restoreStream,
   type StreamDescription,
   type StreamPlace

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { describeStream, restoreStream } from "./stream-description.ts"
+import { beginStreamAt, describeStream, lastOfStream, restoreStream } from "./stream-description.ts"
 import { useNatsServer } from "./testing/server-layer.ts"
-import { makeStreamBench, manage, numbered } from "./testing/stream-bench.ts"
+import { makeStreamBench, manage, numbered, record } from "./testing/stream-bench.ts"
 
 const { server } = useNatsServer()
 
@@ -27,6 +27,17 @@ describe("a described stream", () => {
       const again = Option.getOrThrow(yield* describeStream(connection, { stream }))
       assert.deepStrictEqual(JSON.parse(again.configuration), JSON.parse(configuration))
       assert.strictEqual(again.last, 0n)
+    })
+  )
+
+  it.live("that is empty can begin at any position", () =>
+    Effect.gen(function* () {
+      const { stream, connection, publish } = yield* makeStreamBench(server)
+      assert.isTrue(Option.isNone(yield* lastOfStream(connection, { stream })))
+      yield* beginStreamAt(connection, { stream, first: 1_001n })
+      yield* publish([...numbered(`${stream}.a`, 2), record(`${stream}.a`, "x", "id-3")])
+      const last = Option.getOrThrow(yield* lastOfStream(connection, { stream }))
+      assert.deepStrictEqual(last, { position: 1_003n, messageId: "id-3" })
     })
   )
 

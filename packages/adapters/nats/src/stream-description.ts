@@ -131,6 +131,18 @@ export const restoreStream = Effect.fn("Nats.restoreStream")(function* (
   return true
 })
 
+/** Lets the positions of a stream that never held a record begin at one above 1. */
+export const beginStreamAt = Effect.fn("Nats.beginStreamAt")(function* (
+  connection: ManagedConnection,
+  options: StreamPlace & { readonly stream: string; readonly first: bigint }
+): Effect.fn.Return<void, NatsError> {
+  const { first, stream } = options
+  const body = JSON.stringify({ seq: Number(first) })
+  yield* ask(connection, options, `STREAM.PURGE.${stream}`, body).pipe(
+    Effect.mapError((failure) => toNatsError(stream, failure))
+  )
+})
+
 const ask = (
   connection: ManagedConnection,
   { domain }: StreamPlace,

@@ -2,15 +2,15 @@
  * The archive's partition application: entries of segments and archives, folded from events.
  *
  *     Sealed, Replaced, Expired            ─▶ one partition a segment
- *     Created, Changed, Paused, Resumed,   ─▶ one partition an archive
- *     Removed
+ *     Created, Changed, Described,         ─▶ one partition an archive
+ *     Paused, Resumed, Removed
  *     Stored, Deleted                      ─▶ one partition a plain file
  *
  * 1. `apply` is total and pure: an event that does not fit answers `Refused` and changes nothing.
  * 2. `index` gives every tag of an entry, each at most 512 bytes.
  * 3. A repeat of an event changes nothing.
  */
-import { applyChanged, applyCreated, applyStatus } from "./apply-archive.ts"
+import { applyChanged, applyCreated, applyDescribed, applyStatus } from "./apply-archive.ts"
 import { applyDeleted, applyStored } from "./apply-file.ts"
 import { applyExpired, applyReplaced, applySealed } from "./apply-segment.ts"
 import { type Applied, CatalogueEvent, CatalogueOutput, CatalogueState } from "./events.ts"
@@ -33,6 +33,8 @@ export const applyEvent = (event: CatalogueEvent, state: CatalogueState): Applie
       return applyCreated(event, state)
     case "Changed":
       return applyChanged(event, state)
+    case "Described":
+      return applyDescribed(event, state)
     case "Paused":
       return applyStatus({ fileId: event.fileId, status: "paused" }, state)
     case "Resumed":

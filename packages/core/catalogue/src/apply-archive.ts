@@ -123,6 +123,20 @@ export const applyChanged = (
   })
 }
 
+/** The archive's stream is seen with a configuration. */
+export const applyDescribed = (
+  event: { readonly fileId: number; readonly configuration: string },
+  state: CatalogueState
+): Applied => {
+  const archive = liveArchive(event.fileId, state)
+  if ("output" in archive) return archive
+  const { origin } = archive
+  if (origin.streamConfiguration === event.configuration) {
+    return { output: { _tag: "Unchanged" }, state }
+  }
+  return accepted({ ...archive, origin: { ...origin, streamConfiguration: event.configuration } })
+}
+
 /** An archive is paused, resumed or removed. */
 export const applyStatus = (
   event: { readonly fileId: number; readonly status: ArchiveStatus },

@@ -205,6 +205,25 @@ describe("the events of a segment", () => {
 
 describe("the events of an archive", () => {
   const paused: CatalogueEvent = { _tag: "Paused", fileId: 5 }
+
+  it("a stream's configuration is kept as it was last seen; of an earlier life it is refused", () => {
+    const described = (configuration: string, fileId = 5): CatalogueEvent => ({
+      _tag: "Described",
+      fileId,
+      configuration
+    })
+    const { answers, state } = trace(
+      created({ streamConfiguration: "{}" }),
+      described("{}"),
+      described('{"max_age":1}'),
+      described("{}", 4)
+    )
+    expect(answers).toEqual(["accepted", "unchanged", "accepted", "conflict"])
+    expect(state._tag === "Archive" && state.archive).toMatchObject({
+      origin: { streamConfiguration: '{"max_age":1}' },
+      revision: 0
+    })
+  })
   const resumed: CatalogueEvent = { _tag: "Resumed", fileId: 5 }
   const removed: CatalogueEvent = { _tag: "Removed", fileId: 5 }
   const changed = (revision: number): CatalogueEvent => ({

@@ -63,6 +63,12 @@ export const ArchiveSettings = Schema.Struct({
 /** What can be changed while the archive lives. */
 export type ArchiveSettings = typeof ArchiveSettings.Type
 
+/** A stream's own configuration as its server tells it: JSON, of any server's version. */
+export const StreamConfiguration = Schema.String.check(
+  Schema.isMinLength(2),
+  Schema.isMaxLength(262_144)
+)
+
 /** An archive as it is created. */
 export const ArchiveOrigin = Schema.Struct({
   name: ArchiveName,
@@ -76,8 +82,8 @@ export const ArchiveOrigin = Schema.Struct({
   fileId: positive,
   /** Nanoseconds since 1970. */
   created: Schema.BigInt,
-  /** The stream's own configuration, to create it again from. */
-  streamConfiguration: Schema.optionalKey(Schema.Unknown)
+  /** The stream's own configuration as it was last seen, to create it again from. */
+  streamConfiguration: Schema.optionalKey(StreamConfiguration)
 })
 /** An archive as it is created. */
 export type ArchiveOrigin = typeof ArchiveOrigin.Type

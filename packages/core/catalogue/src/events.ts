@@ -1,6 +1,11 @@
 /** What can happen to an entry of the catalogue, what it answers, and what it is. */
 import { Schema } from "effect"
-import { ArchiveEntry, ArchiveOrigin, ArchiveSettings } from "./archive-settings.ts"
+import {
+  ArchiveEntry,
+  ArchiveOrigin,
+  ArchiveSettings,
+  StreamConfiguration
+} from "./archive-settings.ts"
 import { FileEntry, FileName } from "./file-entry.ts"
 import { SegmentChunk, SegmentEntry } from "./segment-entry.ts"
 
@@ -20,6 +25,8 @@ export const CatalogueEvent = Schema.TaggedUnion({
   Created: { origin: ArchiveOrigin, settings: ArchiveSettings },
   /** New settings, made from those of `revision`. */
   Changed: { fileId: Schema.Int, revision: Schema.Int, settings: ArchiveSettings },
+  /** The stream has this configuration now. */
+  Described: { fileId: Schema.Int, configuration: StreamConfiguration },
   Paused: { fileId: Schema.Int },
   Resumed: { fileId: Schema.Int },
   Removed: { fileId: Schema.Int },

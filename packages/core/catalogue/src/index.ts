@@ -10,7 +10,8 @@ export {
   ArchiveStatus,
   Compression,
   OnError,
-  SegmentLimits
+  SegmentLimits,
+  StreamConfiguration
 } from "./archive-settings.ts"
 export {
   type Applied,
@@ -47,6 +48,12 @@ export {
   replayShardOf,
   type ReplaySelection
 } from "./replay-id.ts"
+export {
+  planRestore,
+  type RestorePlan,
+  RestorePlanError,
+  type RestoredRecords
+} from "./restore-plan.ts"
 export { SegmentChunk, SegmentEntry, SegmentTag } from "./segment-entry.ts"
 export {
   parseTagRule,
