@@ -4,8 +4,8 @@
  *     token = base64url(JSON of the claims) "." base64url(mac(key, the part before the dot))
  *
  * The metadata service issues them, chunk servers check them; both hold the cluster's key. The MAC
- * (HMAC-SHA-256) is passed in as a function. Expiry is compared with the checker's wall clock,
- * because it crosses machines; it fences nothing, versions and epochs do.
+ * (HMAC-SHA-256) is passed in as a function. Expiry is compared with the time that the metadata
+ * service tells, so that wall clocks need not agree; it fences nothing, versions and epochs do.
  *
  * 1. A token whose MAC, cluster, chunk, device or right differs is refused, whatever it claims.
  * 2. Comparing MACs takes the same time wherever they differ.
@@ -47,7 +47,7 @@ export const signCapability = (mac: Mac, claims: CapabilityClaims): string => {
   return `${body}.${Base64Url.encode(mac(body))}`
 }
 
-/** Checks a token against what it is presented for; `nowSeconds` is the wall clock. */
+/** Checks a token against what it is presented for; `nowSeconds` is the time that the issuer tells. */
 export const verifyCapability = (options: {
   readonly mac: Mac
   readonly token: string

@@ -107,7 +107,9 @@ export const heartbeat = operation({
     /** Devices this host may not serve, with why (for example live on another host). */
     refused: Schema.Array(Schema.Struct({ deviceId: DeviceId, reason: Schema.String })),
     /** When the next heartbeat is due. */
-    intervalMs: Count
+    intervalMs: Count,
+    /** The service's time, by which capabilities expire; seconds since 1970. */
+    seconds: Schema.optionalKey(Schema.Int)
   })
 })
 

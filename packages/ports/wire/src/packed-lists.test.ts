@@ -59,7 +59,7 @@ describe("packed lists", () => {
     )
   })
 
-  it("any bytes decode to a list or to nothing, never to an exception", () => {
+  it("metadata-W24: any bytes decode to a list or to nothing, never to an exception", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
         decodeRecords(noise)

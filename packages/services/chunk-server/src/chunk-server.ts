@@ -26,6 +26,7 @@ import { scrubForEver } from "./scrub.ts"
 import { serveRead } from "./serve-read.ts"
 import { type DataPath, serveWrite } from "./serve-write.ts"
 import { type ChunkServerStatus, statusOf } from "./status.ts"
+import { makeServiceTime } from "./service-time.ts"
 import { makeTelling } from "./telling.ts"
 
 /** A chunk server that runs. */
@@ -83,8 +84,9 @@ export const startChunkServer = Effect.fnUntraced(function* (
     )
   )
   const { clusterId, mac } = options
+  const time = makeServiceTime()
   const { url: listenedUrl } = yield* listen(options, settings, {
-    key: { clusterId, mac },
+    key: { clusterId, mac, time },
     devices,
     telling
   })
@@ -98,6 +100,7 @@ export const startChunkServer = Effect.fnUntraced(function* (
     payloadBytesMax: messaging.maxPayloadBytes,
     devices,
     commands,
+    time,
     sequence: 0,
     lastAnswered: undefined,
     silence: undefined

@@ -21,6 +21,22 @@ import { digestOf } from "./testing/metadata-double.ts"
 const chunk = chunkNamed(7)
 const bytes = patterned(200_000)
 
+/** Runs an effect by a wall clock that is an hour ahead. */
+const withClockAhead = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Clock.Clock, (clock) => {
+    const hour = 3_600_000
+    const ahead: Clock.Clock = {
+      currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + hour,
+      currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + hour),
+      currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+      currentTimeNanos: clock.currentTimeNanos,
+      monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+      monotonicTimeNanos: clock.monotonicTimeNanos,
+      sleep: (duration) => clock.sleep(duration)
+    }
+    return Effect.provideService(effect, Clock.Clock, ahead)
+  })
+
 describe("the data path of chunk servers", () => {
   it.live("a chain stores a copy on each device, with receipts that prove it", () =>
     Effect.gen(function* () {
@@ -117,23 +133,26 @@ describe("the data path of chunk servers", () => {
     })
   )
 
+  it.live(
+    "what a write allows lapses by the metadata service's time, whatever the own clock says",
+    () =>
+      Effect.gen(function* () {
+        const cluster = yield* makeCluster
+        const server = yield* withClockAhead(cluster.startServer("h1", ["d1"]))
+        yield* eventually(() => cluster.metadata.heartbeats.length > 1)
+        const targets = [target(server, "d1", chunk, "write")]
+        assert.deepStrictEqual(summary(yield* write(cluster, chunk, bytes, targets)), ["d1 stored"])
+        const source = target(server, "d1", chunk, "read")
+        const lapsed = { ...source, capability: capability("d1", chunk, "read", -5) }
+        assert.strictEqual((yield* Effect.flip(read(cluster, chunk, lapsed))).code, "denied")
+      })
+  )
+
   it.live("a server whose clock is wrong turns away its own copy, and no other's", () =>
     Effect.gen(function* () {
       const cluster = yield* makeCluster
-      const clock = yield* Clock.Clock
-      const hour = 3_600_000
-      const ahead: Clock.Clock = {
-        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + hour,
-        currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + hour),
-        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
-        currentTimeNanos: clock.currentTimeNanos,
-        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
-        monotonicTimeNanos: clock.monotonicTimeNanos,
-        sleep: (duration) => clock.sleep(duration)
-      }
-      const first = yield* cluster
-        .startServer("h1", ["d1"])
-        .pipe(Effect.provideService(Clock.Clock, ahead))
+      cluster.metadata.tellsTime = false
+      const first = yield* withClockAhead(cluster.startServer("h1", ["d1"]))
       const second = yield* cluster.startServer("h2", ["d2"])
       const targets = [target(first, "d1", chunk, "write"), target(second, "d2", chunk, "write")]
       assert.deepStrictEqual(summary(yield* write(cluster, chunk, bytes, targets)), [

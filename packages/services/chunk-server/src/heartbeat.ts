@@ -15,11 +15,13 @@ import type { Commands } from "./commands.ts"
 import type { DeviceSet } from "./device-set.ts"
 import { reportDevice, type Reporter } from "./full-report.ts"
 import type { ServedDevice } from "./served-device.ts"
+import type { ServiceTime } from "./service-time.ts"
 
 /** What a heartbeat needs to know and to reach. */
 export interface Heart extends Reporter {
   readonly devices: DeviceSet
   readonly commands: Commands
+  readonly time: ServiceTime
   /** Monotonic time of the last heartbeat that was answered, in nanoseconds. */
   lastAnswered: bigint | undefined
   /** Why the last heartbeat was not answered. */
@@ -96,6 +98,7 @@ const noteRefusals = (heart: Heart, reply: HeartbeatReply) =>
 
 const takeReply = Effect.fnUntraced(function* (heart: Heart, reply: HeartbeatReply) {
   const { telling, commands } = heart
+  if (reply.seconds !== undefined) yield* heart.time.hear(reply.seconds)
   const told = telling.outcomes.confirm(reply.confirmed)
   telling.changes.confirm(reply.confirmed)
   commands.forget(told.map(({ commandId }) => commandId))

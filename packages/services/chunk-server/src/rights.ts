@@ -6,12 +6,15 @@ import {
   ChunkTransportError
 } from "@holdfast/storage"
 import { type CapabilityRight, type Mac, signReceipt, verifyCapability } from "@holdfast/wire"
-import { Clock, Effect, Result } from "effect"
+import { Effect, Result } from "effect"
+import type { ServiceTime } from "./service-time.ts"
 
 /** The cluster and its key. */
 export interface ClusterKey {
   readonly clusterId: string
   readonly mac: Mac
+  /** The time by which capabilities expire. */
+  readonly time: ServiceTime
 }
 
 interface WantedRight {
@@ -45,7 +48,7 @@ const checkAt = Effect.fnUntraced(function* (
 
 /** Passes for a token that allows exactly this now; fails with `denied` and why. */
 export const checkRight = (key: ClusterKey, wanted: WantedRight) =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) => checkAt(key, wanted, Math.floor(now / 1000)))
+  Effect.flatMap(key.time.seconds, (now) => checkAt(key, wanted, now))
 
 /**
  * Passes for a token that allows this on another server. Whether it has lapsed is for that server

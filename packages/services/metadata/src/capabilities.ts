@@ -2,7 +2,7 @@
 import type { DeviceAddress, Receipt } from "@holdfast/chunk-map"
 import type { ChunkName, ChunkReceipt, ChunkTarget } from "@holdfast/storage"
 import { signCapability, verifyReceipt, type CapabilityRight } from "@holdfast/wire"
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import type { Resolved } from "./options.ts"
 
 /** Signatures after which other fibers have their turn. */
@@ -27,20 +27,15 @@ export const targetOf = (options: Resolved, wanted: Wanted, nowSeconds: number):
   return { deviceId, hostId, url, capability: signCapability(mac, claims) }
 }
 
-/** Seconds since 1970: expiry crosses machines, so it is told by the wall clock. */
-export const wallSeconds: Effect.Effect<number> = Effect.map(Clock.currentTimeMillis, (millis) =>
-  Math.floor(millis / 1000)
-)
-
 /** Signs many capabilities without keeping other fibers waiting. */
 export const targetsOf = Effect.fnUntraced(function* (
-  options: Resolved,
+  engine: { readonly options: Resolved; readonly seconds: Effect.Effect<number> },
   wanted: ReadonlyArray<Wanted>
 ) {
-  const nowSeconds = yield* wallSeconds
+  const nowSeconds = yield* engine.seconds
   const targets: Array<ChunkTarget> = []
   for (const one of wanted) {
-    targets.push(targetOf(options, one, nowSeconds))
+    targets.push(targetOf(engine.options, one, nowSeconds))
     if (targets.length % SIGNED_AT_A_TIME === 0) yield* Effect.yieldNow
   }
   return targets

@@ -18,7 +18,7 @@ import {
   type RequestContext
 } from "@holdfast/wire"
 import { Effect, Option, Result } from "effect"
-import { targetOf, wallSeconds } from "./capabilities.ts"
+import { targetOf } from "./capabilities.ts"
 import { leaseNumber, waitOf } from "./client-handlers.ts"
 import type { Engine } from "./engine.ts"
 import { refused } from "./refusals.ts"
@@ -111,7 +111,8 @@ const asResponse = (
     deviceId: DeviceId.make(deviceId),
     reason
   })),
-  intervalMs: reply.intervalMs
+  intervalMs: reply.intervalMs,
+  seconds: nowSeconds
 })
 
 /** The handlers of what chunk servers tell. */
@@ -130,7 +131,7 @@ export const chunkServerHandlers = (engine: Engine) => ({
         })),
       waitOf(context)
     )
-    return asResponse(engine, reply, commands, yield* wallSeconds)
+    return asResponse(engine, reply, commands, yield* engine.seconds)
   }),
 
   online: Effect.fnUntraced(function* (

@@ -156,7 +156,7 @@ export const clientHandlers = (engine: Engine) => ({
       right: "write",
       livesMs: livesMs + LEASE_GRACE_MS
     }))
-    const targets = yield* targetsOf(engine.options, wanted)
+    const targets = yield* targetsOf(engine, wanted)
     return { lease: String(leaseId), chunk, targets, expiresAfterMs: livesMs }
   }),
 
@@ -192,7 +192,7 @@ export const clientHandlers = (engine: Engine) => ({
     if (location._tag !== "Found" || addresses.length === 0) {
       return yield* notFound(engine, location, name)
     }
-    const holders = yield* targetsOf(engine.options, readsOf(engine, found))
+    const holders = yield* targetsOf(engine, readsOf(engine, found))
     return { chunk: describe(location.record), goal: location.record.goal, holders }
   }),
 
@@ -206,7 +206,7 @@ export const clientHandlers = (engine: Engine) => ({
     )
     const results: Array<MetadataOperations.SearchResult> = []
     const wanted = all.map((found) => readsOf(engine, found))
-    const targets = yield* targetsOf(engine.options, wanted.flat())
+    const targets = yield* targetsOf(engine, wanted.flat())
     let next = 0
     all.forEach((found, index) => {
       const count = wanted[index]?.length ?? 0

@@ -28,6 +28,7 @@ import { reportAlarms, type AlarmLog } from "./alarms.ts"
 import { runBatch, runWithoutJournal, type Command, type Outcome } from "./batch.ts"
 import { monotonicMillis } from "./monotonic.ts"
 import type { Resolved } from "./options.ts"
+import { makeServiceClock } from "./service-clock.ts"
 import { internal, notDurable, overloaded, shuttingDown, tooLate } from "./refusals.ts"
 
 /** A command as its sender states it: what to do with the draft, and the answer. */
@@ -44,6 +45,8 @@ export interface WorkOptions {
 /** The loop and what it has come to. */
 export interface Engine {
   readonly options: Resolved
+  /** The time by which capabilities expire, in seconds since 1970. */
+  readonly seconds: Effect.Effect<number>
   /** Runs a command in its turn; answers when it is durable. */
   readonly submit: <A>(work: Work<A>, options?: WorkOptions) => Effect.Effect<A, ServiceError>
   /** The state after the last turn. */
@@ -287,6 +290,7 @@ export const startEngine = Effect.fnUntraced(function* (
   yield* Effect.forkScoped(Effect.forever(answerLate(inside)))
   return {
     options,
+    seconds: yield* makeServiceClock,
     submit: submitTo(inside),
     state: () => inside.state,
     canWrite: () => inside.canWrite,

@@ -49,6 +49,32 @@ describe("the journal fails", () => {
     })
   )
 
+  it.live("metadata-W39: what the journal did not take is told to no device", () =>
+    Effect.gen(function* () {
+      const { puppets, use, disk } = yield* running()
+      yield* use(
+        Effect.gen(function* () {
+          const { fileId } = yield* ask(createFile, {})
+          const { chunk } = yield* write(puppets, fileId)
+          yield* disk.apply({ _tag: "Capacity", bytes: 0 })
+          const both = { concurrency: "unbounded" } as const
+          const [refused, ...replies] = yield* Effect.all(
+            [Effect.flip(ask(free, { chunks: [chunk] })), puppets[0]!.beat(), puppets[1]!.beat()],
+            both
+          )
+          assert.strictEqual(codeOf(refused), "journal-full")
+          for (const { commands } of replies) assert.deepStrictEqual(commands, [])
+          assert.deepStrictEqual((yield* puppets[0]!.beat()).commands, [])
+          assert.strictEqual((yield* ask(locate, chunk)).holders.length, 2)
+          yield* disk.apply({ _tag: "Capacity", bytes: 1_000_000_000 })
+          yield* ask(free, { chunks: [chunk] })
+          const [told] = (yield* puppets[0]!.beat()).commands
+          assert.strictEqual(told?._tag, "Delete")
+        })
+      )
+    })
+  )
+
   it.live("metadata-B58: with a full disk it starts, hears its devices and answers", () =>
     Effect.gen(function* () {
       const { puppets, use, service, disk, start } = yield* running()

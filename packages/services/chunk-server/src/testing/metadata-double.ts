@@ -27,6 +27,8 @@ export interface MetadataDouble {
   failure: string | undefined
   /** Whether replies confirm what they got. */
   isConfirming: boolean
+  /** Whether replies tell the time. */
+  tellsTime: boolean
   /** Asks the device for a full report again. */
   readonly forget: (deviceId: string) => void
   /** Forgets everything, the leases it gave included, as a service that is started again does. */
@@ -62,7 +64,8 @@ const answerHeartbeat = (
           const reason = double.refused.get(deviceId)
           return reason === undefined ? [] : [{ deviceId, reason }]
         }),
-        intervalMs: 20
+        intervalMs: 20,
+        ...(double.tellsTime ? { seconds: Math.floor(Date.now() / 1_000) } : {})
       }
     }
   })
@@ -81,6 +84,7 @@ export const startMetadata = Effect.fnUntraced(function* (clusterId: string) {
     refused: new Map(),
     failure: undefined,
     isConfirming: true,
+    tellsTime: true,
     forget: (deviceId) => {
       leases += 1
       known.delete(deviceId)
