@@ -11,7 +11,8 @@
  * 3. Outcomes and changes may repeat; they change nothing the second time.
  * 4. A digest that differs twice in a row, unchanged on both sides, asks for a report; until it is
  *    complete the device's copies are read but decide no deletion.
- * 5. While the journal takes nothing no command is told, because their ids would need it.
+ * 5. Repair goes on by outcomes: slots that they free are filled by the same reply.
+ * 6. While the journal takes nothing no command is told, because their ids would need it.
  */
 import * as Result from "effect/Result"
 import {
@@ -21,6 +22,7 @@ import {
   type VerifyCommand
 } from "./bad-copies.ts"
 import { readCommandId } from "./command-id.ts"
+import { loadMax } from "./copy-load.ts"
 import { finishCopy, tellCopies, type CopyCommand } from "./copies.ts"
 import { acknowledgeDeletion } from "./deletions.ts"
 import { findDevice, putDevice } from "./devices.ts"
@@ -32,6 +34,7 @@ import type { ChunkCopy, ChunkVersion, DeviceId, HostId } from "./identity.ts"
 import { takeCopy } from "./merge.ts"
 import type { Device } from "./model.ts"
 import { refuse, type Refusal } from "./refusal.ts"
+import { planRepair } from "./repair.ts"
 import { grantReport, type ReportWanted } from "./report.ts"
 import { inSafeMode } from "./safe-mode-view.ts"
 import { tellDeletions, type DeletionCommand } from "./tell-deletions.ts"
@@ -125,6 +128,7 @@ export const heartbeat = (
   }
   takeOutcomes(draft, beat)
   takeChanges(draft, beat)
+  if (beat.outcomes.length > 0 && claimed.some((said) => isIdle(draft, said))) planRepair(draft)
   if (beat.goodbye) {
     for (const { deviceId } of claimed) sayGoodbye(draft, deviceId)
     return Result.succeed(reply(draft, beat.sequence, { refused }))
@@ -180,6 +184,14 @@ const answerDevices = (
 const hasCopies = (draft: Draft, { deviceId }: DeviceFigures): boolean => {
   const device = findDevice(draft, deviceId)
   return device !== undefined && draft.figures.get(device.index, LOAD_IN) > 0
+}
+
+/** Whether at least half of a device's slots are free, so that planning for it is worth its while. */
+const isIdle = (draft: Draft, { deviceId }: DeviceFigures): boolean => {
+  const device = findDevice(draft, deviceId)
+  if (device === undefined || !draft.canWrite) return false
+  const taken = draft.figures.get(device.index, LOAD_IN)
+  return 2 * taken <= loadMax(draft.settings.copiesInMax, false)
 }
 
 /** The serving device that a message under this epoch speaks for. */
