@@ -10,7 +10,7 @@ const quiet = Effect.sleep("150 millis")
 const promised = (work: () => Promise<void>) => Effect.promise(work)
 
 describe("a child of a daemon", () => {
-  it.live("worker-B2, worker-C11, worker-W29: checkpoints the last place when nothing comes", () =>
+  it.live("worker-C11, worker-C12, worker-W29: checkpoints the last place when nothing comes", () =>
     Effect.gen(function* () {
       const records = [0, 1, 2].map((sub) => ({
         sequenceNumber: 100,

@@ -26,7 +26,8 @@ export type CheckpointTarget =
 
 /** A checkpoint that is asked for. */
 export interface CheckpointRequest {
-  readonly target: CheckpointTarget
+  /** Becomes the end where everything is finished by the time that it is sent. */
+  target: CheckpointTarget
   state: "queued" | "sent" | "replied"
   /** The exception that the reply named. */
   error: string | undefined
@@ -155,6 +156,7 @@ export class Session {
     const { open, request } = this
     if (open === undefined || request?.state === "sent") return undefined
     if (request?.state === "queued" && this.allowsCheckpoints) {
+      if (this.awaitsEnd) request.target = { _tag: "End" }
       request.state = "sent"
       const { target } = request
       return checkpointLine(

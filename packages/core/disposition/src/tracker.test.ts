@@ -231,6 +231,16 @@ describe("repeats and strangers", () => {
     expect(tracker.isEmpty).toBe(false)
   })
 
+  it("worker-W32: the first record, at position 0, is no more missing than any other", () => {
+    const tracker = openTracker()
+    const first = enter(tracker, 0)
+    expect(first).toBe(0)
+    expect(tracker.find(0n)).toBe(0)
+    expect(tracker.complete(first, epoch)).toBe("Finished")
+    expect(checkpoint(tracker).position).toBe(0n)
+    expect(admit(tracker, 0)).toEqual({ _tag: "Finished" })
+  })
+
   it("worker-W18: a record that comes again in flight joins its entry", () => {
     const tracker = openTracker()
     const first = enter(tracker, 1)

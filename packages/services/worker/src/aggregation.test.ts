@@ -128,6 +128,23 @@ describe("aggregated messages", () => {
     })
   )
 
+  it.effect("worker-F4, worker-F11: keep their keys, and their place in the message", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      yield* world.appendData("orders", aggregateOf(["10", "a", "77"], ["2", "b"]))
+      const one = yield* world.start("w1", { config: kpl })
+      yield* pass(1_500)
+      const seen = one.opened[0]!.offered.map(({ part, record }) => [
+        part?.index,
+        ...record.headers.map((pair) => pair.map((bytes) => decoder.decode(bytes)).join("="))
+      ])
+      assert.deepStrictEqual(seen, [
+        [0, "Kinesis-Partition-Key=10", "Kinesis-Explicit-Hash-Key=77"],
+        [1, "Kinesis-Partition-Key=2"]
+      ])
+    })
+  )
+
   it.effect("worker-F14: are opened one level deep", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld

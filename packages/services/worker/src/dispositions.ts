@@ -5,6 +5,7 @@
  */
 import {
   decide,
+  type ErrorPolicy,
   type Failure,
   type Ordinal,
   type Outcome,
@@ -113,7 +114,7 @@ interface Item {
 
 const carryOut = (run: ShardRun, item: Item, failure: Failure): void => {
   const { attempts, ordinal, part, reason } = item
-  const decision = decide(run.options.config.errorPolicy, failure)
+  const decision = decide(policyOf(run), failure)
   switch (decision._tag) {
     case "Retry": {
       if (run.haltReason !== undefined) return
@@ -134,6 +135,15 @@ const carryOut = (run: ShardRun, item: Item, failure: Failure): void => {
       if (run.hasDeadLetters) run.letters.add({ ordinal, part, reason, attempts })
       else run.halt(`${describe(run, item)} failed, and there are no dead letters: ${reason}`)
   }
+}
+
+/** The worker's schedule of attempts, and what the pipeline wants after the last of them. */
+const policyOf = ({ options }: ShardRun): ErrorPolicy => {
+  const { errorPolicy } = options.config
+  const exhausted = options.exhausted()
+  return errorPolicy._tag === "HaltAtOnce" || exhausted === undefined
+    ? errorPolicy
+    : { ...errorPolicy, exhausted }
 }
 
 const describe = (run: ShardRun, { ordinal, part }: Item): string => {

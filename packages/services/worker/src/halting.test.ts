@@ -22,30 +22,32 @@ const shardOf = Effect.fnUntraced(function* (one: TestWorker, name: string) {
 })
 
 describe("the error policy at work", () => {
-  it.effect("worker-C3: a failed record is tried again by the schedule; the others go on", () =>
-    Effect.gen(function* () {
-      const world = yield* makeWorld
-      yield* world.append("orders", 3)
-      const one = yield* world.start("w1", { config: retryPolicy(5, "halt") })
-      yield* pass(1_500)
-      const opened = one.opened[0]!
-      opened.done(1, 3)
-      opened.fail(2)
-      yield* pass(900)
-      assert.deepStrictEqual(attemptsAt(one, 2), [1])
-      yield* pass(200)
-      assert.deepStrictEqual(attemptsAt(one, 2), [1, 2])
-      opened.fail(2)
-      yield* pass(1_900)
-      assert.deepStrictEqual(attemptsAt(one, 2), [1, 2])
-      yield* pass(200)
-      assert.deepStrictEqual(attemptsAt(one, 2), [1, 2, 3])
-      assert.strictEqual(yield* world.position("orders"), 1n)
-      opened.done(2)
-      yield* pass(1_500)
-      assert.strictEqual(yield* world.position("orders"), 3n)
-      assert.deepInclude((yield* shardOf(one, "orders")).counters, { retries: 2, failures: 2 })
-    })
+  it.effect(
+    "worker-C3, worker-D11: a failed record is tried again by the schedule; the others go on",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld
+        yield* world.append("orders", 3)
+        const one = yield* world.start("w1", { config: retryPolicy(5, "halt") })
+        yield* pass(1_500)
+        const opened = one.opened[0]!
+        opened.done(1, 3)
+        opened.fail(2)
+        yield* pass(900)
+        assert.deepStrictEqual(attemptsAt(one, 2), [1])
+        yield* pass(200)
+        assert.deepStrictEqual(attemptsAt(one, 2), [1, 2])
+        opened.fail(2)
+        yield* pass(1_900)
+        assert.deepStrictEqual(attemptsAt(one, 2), [1, 2])
+        yield* pass(200)
+        assert.deepStrictEqual(attemptsAt(one, 2), [1, 2, 3])
+        assert.strictEqual(yield* world.position("orders"), 1n)
+        opened.done(2)
+        yield* pass(1_500)
+        assert.strictEqual(yield* world.position("orders"), 3n)
+        assert.deepInclude((yield* shardOf(one, "orders")).counters, { retries: 2, failures: 2 })
+      })
   )
 
   it.effect("an outage uses up no attempt of a record that fails by itself later", () =>
@@ -94,18 +96,20 @@ describe("the error policy at work", () => {
       })
   )
 
-  it.effect("worker-C5: skipped records make way and are counted, never silently done", () =>
-    Effect.gen(function* () {
-      const world = yield* makeWorld
-      yield* world.append("orders", 2)
-      const one = yield* world.start("w1", { config: retryPolicy(0, "skip") })
-      yield* pass(1_500)
-      one.opened[0]!.fail(1)
-      one.opened[0]!.done(2)
-      yield* pass(1_500)
-      assert.strictEqual(yield* world.position("orders"), 2n)
-      assert.deepInclude((yield* shardOf(one, "orders")).counters, { skipped: 1, finished: 2 })
-    })
+  it.effect(
+    "worker-C5, worker-W19: skipped records make way and are counted, never silently done",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld
+        yield* world.append("orders", 2)
+        const one = yield* world.start("w1", { config: retryPolicy(0, "skip") })
+        yield* pass(1_500)
+        one.opened[0]!.fail(1)
+        one.opened[0]!.done(2)
+        yield* pass(1_500)
+        assert.strictEqual(yield* world.position("orders"), 2n)
+        assert.deepInclude((yield* shardOf(one, "orders")).counters, { skipped: 1, finished: 2 })
+      })
   )
 
   it.effect("worker-C5: a record that will not go through becomes a dead letter, once", () =>
@@ -137,6 +141,51 @@ describe("the error policy at work", () => {
       const orders = one.opened.find(({ options }) => options.shard === "orders")
       assert.strictEqual(orders?.offered.length, 4)
       assert.strictEqual((yield* shardOf(one, "orders")).counters["deadLettered"], 1)
+    })
+  )
+
+  it.effect("worker-C18: what runs out of attempts holds no checkpoint back", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      yield* world.append("orders", 100)
+      const config = retryPolicy(1, "dead-letter")
+      const one = yield* world.start("w1", { config, deadLetters: "dead" })
+      yield* pass(1_500)
+      const orders = one.opened[0]!
+      orders.done(...Array.from({ length: 99 }, (_, at) => at + 2))
+      orders.fail(1)
+      yield* pass(1_500)
+      assert.isUndefined(yield* world.position("orders"))
+      orders.fail(1)
+      yield* pass(1_500)
+      assert.strictEqual(yield* world.position("orders"), 100n)
+      assert.strictEqual(world.streams.byName.get("dead")?.records.length, 1)
+    })
+  )
+
+  it.effect("worker-C20: records that wait for a retry take their own room alone", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      yield* world.append("orders", 20)
+      const config = {
+        ...retryPolicy(5, "halt"),
+        limits: { records: 4, items: 100, bytes: 10_000, span: 100, partsPerRecord: 10 }
+      }
+      const one = yield* world.start("w1", { config })
+      yield* pass(1_500)
+      const orders = one.opened[0]!
+      orders.fail(1)
+      orders.fail(2)
+      for (let position = 3; position <= 20; position++) {
+        orders.done(position)
+        yield* pass(50)
+      }
+      assert.strictEqual(orders.offered.filter(({ attempt }) => attempt === 1).length, 20)
+      assert.deepStrictEqual(attemptsAt(one, 1), [1])
+      yield* pass(500)
+      orders.done(1, 2)
+      yield* pass(1_500)
+      assert.strictEqual(yield* world.position("orders"), 20n)
     })
   )
 

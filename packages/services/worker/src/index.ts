@@ -1,6 +1,7 @@
 /** The worker: leases, shard readers, disposition tracking and checkpoints around a pipeline. */
 export { parseWorkerConfig, WorkerConfig, WorkerConfigError } from "./config.ts"
 export { type DeadLetter, DeadLetterError, DeadLetters } from "./dead-letters.ts"
+export { letterHeaders } from "./letter-headers.ts"
 export {
   type Disposition,
   type FinishedStretch,
@@ -13,7 +14,7 @@ export {
   type Resume,
   type ShardPipeline
 } from "./pipeline.ts"
-export { spoolDeadLetters } from "./spool-dead-letters.ts"
+export { putIntoSpool, spoolDeadLetters } from "./spool-dead-letters.ts"
 export {
   defaultStage,
   type StageAnswer,

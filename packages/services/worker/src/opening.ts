@@ -79,7 +79,8 @@ export const openShard = Effect.fnUntraced(function* (opening: Opening) {
     clock,
     tracker,
     revision,
-    laidAside
+    laidAside,
+    exhausted: () => pipeline.exhausted?.()
   })
   reporter.report = makeReport(run)
   const opened: OpenedShard = { run, pipeline }

@@ -22,7 +22,13 @@
  *    nothing of the batch.
  * 7. An idle stream is no reason to wait: a heartbeat lets whatever is old enough go on.
  */
-import type { CompletionMap, Ordinal, PartReport, PartSetView } from "@holdfast/disposition"
+import type {
+  CompletionMap,
+  Exhausted,
+  Ordinal,
+  PartReport,
+  PartSetView
+} from "@holdfast/disposition"
 import type { SourceRecord } from "@holdfast/records"
 import type { Duration, Effect, Scope } from "effect"
 import { Context, Schema } from "effect"
@@ -130,6 +136,11 @@ export class PipelineError extends Schema.TaggedError<PipelineError>()("Pipeline
 export interface ShardPipeline {
   /** What is durable above `resume.after` by the pipeline's own knowledge: not offered again. */
   readonly finished: ReadonlyArray<FinishedStretch>
+  /**
+   * What follows the last attempt at a record of this shard, where that is not the worker's own to
+   * say; asked at each decision.
+   */
+  readonly exhausted?: () => Exhausted
   /** Whether it can be offered parts of records; without it no aggregate may be opened. */
   readonly takesParts?: boolean
   /** Takes a batch, whole; suspends while there is no room. */

@@ -5,7 +5,7 @@
  *     running ──halt──▶ halted          intake and retries stop; what is in flight may finish
  *        └──────────────┴──end──▶ ended: drained, fenced or failed
  */
-import type { Ordinal, PartReport, Tracker } from "@holdfast/disposition"
+import type { Exhausted, Ordinal, PartReport, Tracker } from "@holdfast/disposition"
 import type { ShardReader } from "@holdfast/records"
 import type { Clock } from "effect"
 import { type OpenRecord, recordOpener } from "./aggregates.ts"
@@ -61,6 +61,8 @@ export interface RunOptions {
   readonly revision: bigint
   /** Tells the pipeline that a record, or one part of it, will not come again. */
   readonly laidAside: (ordinal: Ordinal, part?: number) => void
+  /** What the pipeline says follows the last attempt; none: what the worker's policy says. */
+  readonly exhausted: () => Exhausted | undefined
 }
 
 /** One shard while it is open; see the module comment. */

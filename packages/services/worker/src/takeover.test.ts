@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { PipelineError } from "./pipeline.ts"
+import { recordStage } from "./stage/stage-pipeline.ts"
 import { makeWorld, pass, type TestWorker } from "./testing/world.ts"
 
 const positionsOf = (one: TestWorker, opening = 0) =>
@@ -55,6 +56,58 @@ describe("takeover", () => {
       assert.isTrue(one.opened[0]!.isClosed)
       assert.deepStrictEqual((yield* one.worker.status).shards, [])
       assert.deepStrictEqual(yield* ownersOf(world, "orders"), ["w2"])
+    })
+  )
+
+  it.effect("worker-D7: what a stale worker reports late is not done for the new one", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      yield* world.append("orders", 1)
+      const one = yield* world.start("w1")
+      yield* pass(2_000)
+      one.freeze()
+      const two = yield* world.start("w2")
+      yield* pass(10_000)
+      assert.deepStrictEqual(positionsOf(two), [1])
+      one.thaw()
+      one.opened[0]!.done(1)
+      yield* pass(2_000)
+      one.freeze()
+      two.freeze()
+      const three = yield* world.start("w3", { plan: { isPrompt: true } })
+      yield* pass(10_000)
+      assert.deepStrictEqual(positionsOf(three), [1])
+      assert.strictEqual(yield* world.position("orders"), 1n)
+    })
+  )
+
+  it.effect("worker-A7: what a pipeline only gathers belongs to nobody else's checkpoint", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      yield* world.append("orders", 5)
+      const gathers = recordStage(() => Effect.never, { concurrency: 100 })
+      const one = yield* world.start("w1", { pipeline: gathers })
+      yield* pass(3_000)
+      assert.strictEqual((yield* one.worker.status).shards[0]!.inFlight.records, 5)
+      one.freeze()
+      const two = yield* world.start("w2", { plan: { isPrompt: true } })
+      yield* pass(10_000)
+      assert.deepStrictEqual(positionsOf(two), [1, 2, 3, 4, 5])
+    })
+  )
+
+  it.effect("worker-C14: a handover of records that never finish ends at its deadline", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      for (const shard of ["a", "b"]) yield* world.append(shard, 3)
+      const one = yield* world.start("w1")
+      yield* pass(3_000)
+      for (const opened of one.opened) opened.done(1)
+      const two = yield* world.start("w2", { plan: { isPrompt: true } })
+      yield* pass(15_000)
+      assert.deepStrictEqual([...(yield* ownersOf(world, "a", "b"))].sort(), ["w1", "w2"])
+      assert.deepStrictEqual(positionsOf(two), [2, 3])
+      assert.strictEqual(yield* world.position(two.opened[0]!.options.shard), 3n)
     })
   )
 

@@ -8,14 +8,16 @@ const encoder = new TextEncoder()
 /** The digest that seals a message. */
 export const md5 = (bytes: Uint8Array): Uint8Array => createHash("md5").update(bytes).digest()
 
-/** A message of user records `key=text`; one after the other, also when there is only one. */
+/** A message of user records; of one alone, too. */
 export const aggregateOf = (
-  ...records: ReadonlyArray<readonly [partitionKey: string, data: string | Uint8Array]>
+  ...records: ReadonlyArray<
+    readonly [partitionKey: string, data: string | Uint8Array, explicitHashKey?: string]
+  >
 ): Uint8Array => {
   const aggregator = new Aggregator({ md5, single: "aggregated" })
-  for (const [partitionKey, data] of records) {
+  for (const [partitionKey, data, explicitHashKey] of records) {
     const bytes = typeof data === "string" ? encoder.encode(data) : data
-    const { _tag } = aggregator.add({ partitionKey, data: bytes })
+    const { _tag } = aggregator.add({ partitionKey, explicitHashKey, data: bytes })
     if (_tag !== "Added") throw new Error(`a test's aggregate has no room: ${_tag}`)
   }
   return Option.getOrThrow(aggregator.finish()).data
