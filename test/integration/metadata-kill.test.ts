@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import { NatsConnections, natsMessagingLayer } from "@holdfast/adapter-nats"
 import type { Messaging } from "@holdfast/messaging"
 import { macWith } from "@holdfast/process"
@@ -21,7 +22,7 @@ import {
 } from "../../packages/services/metadata/src/testing/commit-writers.ts"
 import { ask, makePuppet, ready } from "../../packages/services/metadata/src/testing/world.ts"
 import { type NatsServer, startNatsServer } from "./nats-server.ts"
-import { type Running, start } from "./process.ts"
+import { eventually, type Running, start } from "./process.ts"
 
 const rounds = Number(process.env["HOLDFAST_KILL_ROUNDS"] ?? 3)
 const writers = 64
@@ -36,6 +37,7 @@ const answered: Array<ChunkDescription> = []
 let server: NatsServer
 let connection: NatsConnection
 let service: Running | undefined
+let refusal = "none was refused"
 let runtime: ManagedRuntime.ManagedRuntime<Messaging, unknown>
 
 const launch = async (): Promise<void> => {
@@ -67,10 +69,20 @@ const writeUntilItDies = async (fileId: number): Promise<void> => {
     const puppet = puppets.find((one) => one.deviceId === deviceId)
     puppet?.copies.set(`${chunk.fileId}/${chunk.chunkId}@${chunk.version}`, chunk)
   }
-  for (;;) {
-    const said = await commitOne({ connection, fileId, mac, onStored }).catch(() => undefined)
-    if (said === undefined) return
-    answered.push(said)
+  const killed = service
+  let isGone = false
+  void killed?.exited.then(() => {
+    isGone = true
+  })
+  while (!isGone) {
+    const committing = commitOne({ connection, fileId, mac, onStored })
+    await committing.then(
+      (chunk) => answered.push(chunk),
+      (error: unknown) => {
+        refusal = `the latest refusal: ${String(error)}`
+        return sleep(100)
+      }
+    )
   }
 }
 
@@ -115,11 +127,14 @@ it(
       const before = answered.length
       const fileId = await makeFile(connection)
       const writing = Array.from({ length: writers }, () => writeUntilItDies(fileId))
-      await new Promise((resolve) => setTimeout(resolve, 400 + ((round * 379) % 900)))
+      const isWriting = async () => (answered.length > before + writers ? true : undefined)
+      await eventually(`commits of round ${round}`, isWriting, 60_000).catch((cause: unknown) => {
+        throw new Error(refusal, { cause })
+      })
+      await sleep((round * 379) % 900)
       service?.kill("SIGKILL")
       await service?.exited
       await Promise.all(writing)
-      expect(answered.length, `commits of round ${round}`).toBeGreaterThan(before)
       await launch()
       expect(await lost(), `lost in round ${round}, of ${answered.length}`).toEqual([])
     }

@@ -270,6 +270,63 @@ describe("over NATS", () => {
     const alone = await holdfast(["restore", "LOGS", "--data", join(folder, "nats")], { limitMs })
     expect(alone.stderr).toContain("name the servers with --nats")
   }, 300_000)
+
+  it("a record that no segment holds becomes a dead letter in a stream of its own", async () => {
+    await manager.streams.add({ name: "ODD", subjects: ["odd.>"] })
+    const args = ["archive", "add", "ODD", "--dead-letter", "ODD-DEAD", "--segment-age-ms", "200"]
+    expect((await json(...args, "--check")).settings).toMatchObject({ onError: "dead-letter" })
+    expect((await at("archive", "show", "ODD")).stderr).toContain('no archive "ODD"')
+    await json(...args)
+    const block = headers()
+    for (let index = 0; index <= 65_535; index++) block.append("a", "b")
+    const stream = jetstream(connection)
+    await stream.publish("odd.one", "first")
+    await stream.publish("odd.two", "too many headers", { headers: block })
+    await stream.publish("odd.three", "last")
+    await archived("ODD", 2)
+    const [letter] = await eventually(
+      "the letter is there",
+      async () => {
+        const streams = await manager.streams.list().next()
+        const isThere = streams.some(
+          ({ config, state }) => config.name === "ODD-DEAD" && state.messages > 0
+        )
+        return isThere ? await contentsOf("ODD-DEAD") : undefined
+      },
+      limitMs
+    )
+    expect(letter).toMatchObject({ subject: "ODD-DEAD.odd.two", data: "too many headers" })
+    expect(letter?.headers.slice(-4, -1)).toEqual([
+      ["Holdfast-Shard", "ODD"],
+      ["Holdfast-Position", "2"],
+      ["Holdfast-Attempts", "1"]
+    ])
+    expect((await at("read", "ODD", "--raw")).stdout).toBe("first\nlast\n")
+  }, 300_000)
+
+  it("what an archive could not do is refused when it is added", async () => {
+    await manager.streams.add({
+      name: "QUEUE",
+      subjects: ["queue.>"],
+      retention: RetentionPolicy.Workqueue
+    })
+    const refusals: ReadonlyArray<readonly [ReadonlyArray<string>, string]> = [
+      [["QUEUE"], 'only "limits" streams can be archived'],
+      [["NEW", "--dead-letter", "OTHER"], "does not take dead letters"],
+      [["NEW", "--dead-letter", "NEW"], "cannot take dead letters of its own archive"],
+      [["NEW", "--on-error", "dead-letter"], 'a "deadLetter" stream'],
+      [["NEW", "--filter", "a..b"], "--filter cannot be used"],
+      [["NEW", "--keep", "1 year"], "right would be one of 365d"],
+      [["NEW", "--compression", "zip"], "right would be none, zstd or zstd:19"]
+    ]
+    const answers = await Promise.all(
+      refusals.map(([args]) => at("archive", "add", ...args, "--check"))
+    )
+    for (const [index, { status, stderr }] of answers.entries()) {
+      expect(stderr).toContain(refusals[index]?.[1])
+      expect(status).toBe(1)
+    }
+  }, 300_000)
 })
 
 describe("over an embedded cluster", () => {
@@ -327,5 +384,41 @@ describe("over an embedded cluster", () => {
     const second = await holdfast([...args, "--json"], { limitMs })
     expect(JSON.parse(second.stdout)).toMatchObject({ published: 0 })
     expect(await archived("again", lines.length)).toEqual(lines)
+  }, 300_000)
+
+  it("a filter archives the subjects that match, and holds nothing else back", async () => {
+    const check = await at(
+      "archive",
+      "add",
+      "mixed",
+      "--filter",
+      "mixed.*",
+      "--name",
+      "some",
+      "--check"
+    )
+    expect(check.stdout).toMatch(/filter +mixed\.\*\n.*goal +2\n/s)
+    await at(
+      "archive",
+      "add",
+      "mixed",
+      "--filter",
+      "mixed.*",
+      "--name",
+      "some",
+      "--segment-age-ms",
+      "200"
+    )
+    const path = join(folder, "mixed.txt")
+    for (const [subject, line] of [
+      ["mixed.a", "one"],
+      ["other", "two"],
+      ["mixed.b", "three"],
+      ["other", "four"]
+    ] as const) {
+      writeFileSync(path, `${line}\n`)
+      expect((await at("ingest", path, "--stream", "mixed", "--subject", subject)).status).toBe(0)
+    }
+    expect(await archived("some", 2)).toEqual(["one", "three"])
   }, 300_000)
 })

@@ -271,9 +271,10 @@ it.skipIf(process.getuid?.() !== 0)(
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=24m", "holdfast-test", small])
     try {
       await chunkServer("h6", join(small, "d6"), "--format")
-      const many = Array.from({ length: 12 }, (_, index) => `many ${index}`)
-      for (const name of many) await put(name, bytes, "--goal", "2")
-      for (const name of many) expect((await get(name)).equals(bytes)).toBe(true)
+      const large = randomBytes(6 * mebibyte)
+      const many = Array.from({ length: 8 }, (_, index) => `many ${index}`)
+      for (const name of many) await put(name, large, "--goal", "2")
+      for (const name of many) expect((await get(name)).equals(large)).toBe(true)
       const stored = copiesOn(join(small, "d6")).reduce((sum, path) => sum + statSync(path).size, 0)
       expect(stored).toBeLessThanOrEqual(16 * mebibyte)
       await chunksAre("at their goals", sound)
