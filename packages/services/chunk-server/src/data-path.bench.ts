@@ -94,7 +94,9 @@ const timed = (
   act: Effect.Effect<void, unknown, ChunkTransport>
 ) =>
   Effect.gen(function* () {
-    const cpus = Effect.promise(() => Promise.all([cpuSeconds(), ...servers.map(cpuOf)]))
+    const cpus = Effect.promise(() =>
+      Promise.all([Promise.resolve(cpuSeconds()), ...servers.map(cpuOf)])
+    )
     const before = yield* cpus
     const started = performance.now()
     yield* act
