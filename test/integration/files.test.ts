@@ -230,4 +230,31 @@ describe("an operator's commands", () => {
     await json("devices", "thaw", "host-2-disk")
     await devicesAre("all are online", ({ state }) => state === "online")
   }, 180_000)
+
+  it("a drain says what keeps it; hosts and chunks are shown, to people in 100 columns", async () => {
+    await json("put", file("kept.bin", randomBytes(10_000)), "--name", "kept")
+    const { belowGoal } = await json("devices", "drain", "host-1-disk")
+    expect(belowGoal).toBeGreaterThan(0)
+    const { blockers } = await json("devices", "blocked", "host-1-disk")
+    expect(blockers).toHaveLength(belowGoal)
+    const [{ chunk, reason }] = blockers
+    expect(["no-device-takes-it", "repair-not-yet"]).toContain(reason)
+    const one = await json("chunks", "show", `${chunk.fileId}/${chunk.chunkId}`)
+    expect(one).toMatchObject({ goal: 2, health: "below-goal", reason })
+    expect(one.copies.map(({ state }: { state: string }) => state)).toEqual(["valid", "valid"])
+    expect((await json("chunks", "list", "--reason", reason)).chunks).toHaveLength(belowGoal)
+    expect((await json("chunks")).chunks.belowGoal).toBe(belowGoal)
+    expect(await json("hosts")).toMatchObject([
+      { hostId: "host-1", live: true, devices: 1 },
+      { hostId: "host-2", live: true, devices: 1 }
+    ])
+    expectSentence(await at("devices", "remove", "host-1-disk"), "drain it or take it offline")
+    for (const command of ["hosts", "chunks", "chunks list", "devices blocked host-1-disk"]) {
+      const { status, stdout } = await at(...command.split(" "))
+      expect(status).toBe(0)
+      for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(100)
+    }
+    await json("devices", "thaw", "host-1-disk")
+    await devicesAre("none drains", ({ mode }) => mode === "normal")
+  }, 180_000)
 })
