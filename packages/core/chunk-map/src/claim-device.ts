@@ -55,7 +55,7 @@ export const claimDevice = (draft: Draft, host: Claimant, claim: DeviceClaim): s
   if (!sameSession) {
     abandonReport(draft, known)
     forgetCommands(draft, known)
-    const gone = { serving: false, fresh: false, report: null }
+    const gone = { serving: false, fresh: false, report: null, awaitedSince: draft.now }
     const session = { hostId, rack, epoch: claim.epoch, ...gone }
     hear(draft, { ...known, ...session }, claim)
     return null
@@ -100,6 +100,7 @@ const hear = (draft: Draft, device: Device, claim: DeviceClaim): void => {
     fresh: device.fresh && !returned,
     slot: returned ? -1 : device.slot,
     lastHeard: draft.now,
+    awaitedSince: returned ? draft.now : device.awaitedSince,
     capacity: claim.capacity,
     used: claim.used,
     available: claim.available

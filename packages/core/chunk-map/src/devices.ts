@@ -104,6 +104,7 @@ export const newDevice = (draft: Draft, deviceId: DeviceId): Device => {
     report: null,
     finishedReport: null,
     lastHeard: draft.now,
+    awaitedSince: draft.now,
     diedAt: -1,
     capacity: 0,
     used: 0,

@@ -265,5 +265,6 @@ const compareDigest = (draft: Draft, figures: DeviceFigures): void => {
 const sayGoodbye = (draft: Draft, deviceId: string): void => {
   const device = draft.devices.get(deviceId)
   if (device === undefined) return
-  putDevice(draft, { ...device, serving: false, fresh: false, liveness: "stale" })
+  const gone = { serving: false, fresh: false, liveness: "stale" } as const
+  putDevice(draft, { ...device, ...gone, awaitedSince: draft.now })
 }

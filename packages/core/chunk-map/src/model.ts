@@ -61,6 +61,8 @@ export interface Device {
   readonly report: ReportProgress | null
   readonly finishedReport: string | null
   readonly lastHeard: number
+  /** Since when its copies wait for a report, while it does not serve. */
+  readonly awaitedSince: number
   readonly diedAt: number
   readonly capacity: number
   readonly used: number

@@ -42,16 +42,21 @@ export const wantOf = (draft: Draft, set: number, goal: number): Want => {
   return counted * 2 < goal ? "very-low" : "low"
 }
 
-/** Whether a holder that is silent or starting anew may soon make the repair needless. */
+/**
+ * Whether a holder that is silent or starting anew may soon make the repair needless. One that is
+ * silent dies in the end; one that is heard has as long for its report as a part of it may take.
+ */
 const mayBeBack = (draft: Draft, set: number, located: number): boolean => {
+  const { now, settings } = draft
   for (const slot of draft.sets.members(set)) {
     if ((draft.slots.flags[slot]! & EXPECTED) === 0) continue
     const device = deviceOfSlot(draft, slot)
     if (device === undefined) continue
-    const silence = draft.now - device.lastHeard
-    if (located > 1 || device.liveness === "online" || silence < draft.settings.staleAfterMs) {
-      return true
-    }
+    const mayBe =
+      device.liveness === "online"
+        ? now - device.awaitedSince < settings.reportLeaseMs
+        : located > 1 || now - device.lastHeard < settings.staleAfterMs
+    if (mayBe) return true
   }
   return false
 }

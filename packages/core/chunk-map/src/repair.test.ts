@@ -158,6 +158,22 @@ describe("repair", () => {
     expect(holders(cluster, chunk)).toBe(target === "b" ? "ac" : "ab")
   })
 
+  it("a server that is heard and never reports keeps no chunk from repair for ever", () => {
+    const cluster = setUp({ reportLeaseMs: 30_000 })
+    const pair = cluster.write(["a", "b"])
+    const triple = cluster.write(["a", "b", "c"])
+    cluster.addServer("hd", "d")
+    cluster.rounds(2)
+    cluster.restartServer("hb")
+    cluster.server("hb").alive = false
+    for (let second = 0; second < 40; second++) {
+      cluster.sign("hb")
+      cluster.rounds(1)
+    }
+    expect(holders(cluster, pair)).toMatch(/^a[cd]$/)
+    expect(holders(cluster, triple)).toBe("acd")
+  })
+
   it("metadata-B33: one bad copy is one change and one alarm, and fails no device", () => {
     const cluster = setUp()
     const chunk = cluster.write(["a", "b"])
