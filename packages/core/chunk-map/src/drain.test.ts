@@ -185,6 +185,26 @@ describe("drains end", () => {
     expect(holders(cluster, chunk)).toBe("bc")
   })
 
+  it("the rest of a pass that began before the drain is no proof", () => {
+    const cluster = setUp(["a", "b", "c"], { sweepChunks: 3 })
+    const fileId = cluster.file()
+    const chunks = Array.from({ length: 12 }, () => cluster.write(["a", "b"], { fileId }))
+    cluster.rounds(2)
+    cluster.server("hc").holdCommands = true
+    drain(cluster, "a")
+    for (let round = 0; round < 20; round++) {
+      cluster.rounds(1)
+      expect(modeOf(cluster, "a")).toBe("draining")
+    }
+    cluster.server("hc").holdCommands = false
+    for (const command of cluster.server("hc").held) {
+      cluster.carryOut(cluster.server("hc"), command)
+    }
+    cluster.rounds(40)
+    expect(modeOf(cluster, "a")).toBe("removed")
+    for (const chunk of chunks) expect(holders(cluster, chunk)).toBe("bc")
+  })
+
   it("a thaw ends the drain, and a later one begins anew", () => {
     const cluster = setUp(["a", "b"])
     cluster.write(["a", "b"])

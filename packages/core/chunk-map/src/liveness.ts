@@ -59,7 +59,6 @@ export const takeOut = (draft: Draft, device: Device, diedAt: number): void => {
   draft.figures.forgetHeld(device.index)
   const gone = { liveness: "dead", serving: false, fresh: false, report: null, slot: -1 } as const
   putDevice(draft, { ...device, ...gone, diedAt })
-  draft.scalars.sweepAt = { fileId: 0, chunkId: 0 }
 }
 
 const bury = (draft: Draft, device: Device): void => {

@@ -48,11 +48,14 @@ const change = (draft: Draft, device: Device, desired: DesiredMode): void => {
   const known = logDevice(draft, { ...device, desired })
   if (desired === "removed" && device.liveness !== "dead") takeOut(draft, known, -1)
   else putDevice(draft, known)
-  // A pass that was clean under another mode says nothing of this one.
-  const clean = new Map(draft.scalars.drainClean)
-  clean.delete(device.index)
-  draft.scalars.drainClean = clean
+  beginPasses(draft, device)
   const present = deviceAt(draft, device.index)
   if (desired === "removed" && present !== undefined) releaseUnreported(draft, present, -2)
-  draft.scalars.sweepAt = { fileId: 0, chunkId: 0 }
+}
+
+/** Passes of the sweep under another mode say nothing of this one, nor does the rest of one. */
+const beginPasses = (draft: Draft, { index }: Device): void => {
+  const { drainClean, sweepAt } = draft.scalars
+  const isAtStart = sweepAt.fileId === 0 && sweepAt.chunkId === 0
+  draft.scalars.drainClean = new Map(drainClean).set(index, isAtStart ? 0 : -1)
 }

@@ -3,6 +3,7 @@ import { reportBad } from "./report-bad.ts"
 import { setMode } from "./modes.ts"
 import { locate } from "./locate.ts"
 import { mapEntries } from "./ordered-map.ts"
+import { dropFromRepair } from "./repair-class.ts"
 import { status } from "./status.ts"
 import { Cluster, succeed } from "./testing/cluster.ts"
 import { nameOf } from "./testing/disks.ts"
@@ -172,6 +173,21 @@ describe("repair", () => {
     }
     expect(holders(cluster, pair)).toMatch(/^a[cd]$/)
     expect(holders(cluster, triple)).toBe("acd")
+  })
+
+  it("reports that come again and again keep no chunk from its turn", () => {
+    const cluster = setUp({ sweepChunks: 5 }, ["a", "b", "c"])
+    const fileId = cluster.file()
+    const chunks = Array.from({ length: 40 }, () => cluster.write(["a"], { fileId, goal: 2 }))
+    cluster.run((draft) => {
+      for (const chunk of chunks) dropFromRepair(draft, chunk)
+      setMode(draft, { deviceId: "c", desired: "frozen" })
+    })
+    for (let round = 0; round < 20; round++) {
+      cluster.restartServer("hc")
+      cluster.rounds(1)
+    }
+    expect(cluster.run(status).chunks).toMatchObject({ atGoal: 40 })
   })
 
   it("metadata-B33: one bad copy is one change and one alarm, and fails no device", () => {

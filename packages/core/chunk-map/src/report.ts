@@ -174,5 +174,4 @@ const finishReport = (draft: Draft, device: Device, slot: number): void => {
     saidDigest: null,
     mapDigest: null
   })
-  draft.scalars.sweepAt = { fileId: 0, chunkId: 0 }
 }

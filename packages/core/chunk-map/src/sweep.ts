@@ -1,5 +1,7 @@
 /**
- * The sweep: a pass over all committed chunks, some of them each tick, without end.
+ * The sweep: a pass over all committed chunks, some of them each tick, without end; whatever
+ * happens meanwhile, it goes on to the last chunk before it begins anew, so that none waits for
+ * ever.
  *
  * It takes retired slots out of replica sets, queues what is below its goal for repair, trims what
  * is above it (`surplus.ts`), and counts what still needs a draining device. Chunks whose set and
