@@ -19,7 +19,7 @@ export const mapSettings: Partial<Settings> = {
   commandResendMs: 3_000,
   freeBytesMin: 0,
   freeRatioMin: 0,
-  quarantineMs: 30_000,
+  quarantineMs: 12_000,
   massDeathRatio: 0.6,
   stallMs: 4_000
 }
@@ -45,7 +45,9 @@ export const clientSettings: Partial<ClientSettings> = {
   attemptDeadline: "2 seconds",
   callDeadline: "12 seconds",
   writeDeadline: "20 seconds",
-  transferDeadline: "4 seconds"
+  transferDeadline: "4 seconds",
+  // So small that walks have several pages.
+  pageSize: 4
 }
 
 /** The settings of workers. */

@@ -7,10 +7,10 @@
  * | confirmed-lost | a confirmed write is in the final state of each owner |
  * | written-twice | no write, confirmed or not, is in a final state twice |
  * | search-incomplete | it finds every write that was confirmed 5 s before, or names its range as missing |
- * | search-order | a page of a search is in order, without repeats |
+ * | search-order | the pages of a search are in order, without repeats |
  * | search-wrong | in the end a search answers what a sorted scan of all partitions does |
  */
-import { type FoundRecord, PeerClient } from "@holdfast/client"
+import { type FoundRecord, type IndexCursor, type IndexPage, PeerClient } from "@holdfast/client"
 import { keyFromBigInt, ownersOf, PartitionKey } from "@holdfast/keyspace"
 import { makeRequestId } from "@holdfast/wire"
 import { Clock, Effect, Option, Result, Schedule, Schema, Stream } from "effect"
@@ -37,6 +37,7 @@ interface Book {
 }
 
 const partitionsMax = 6
+const pageRecords = 3
 /** A write is confirmed by a majority; the others of its owners have it so much later at most. */
 const spreadMillisMax = 5_000
 const golden = 0x9e3779b97f4a7c15f39cc0605cedc834n
@@ -97,15 +98,23 @@ const search = Effect.fnUntraced(function* (book: Book) {
   const peers = yield* PeerClient
   const range = { application: ledgerName, from: sizeTag(0), upTo: sizeTag(999_999) }
   const confirmed = confirmedSizes(book)
-  const page = yield* peers.page({ ...range, withState: false }, Option.none(), 100)
-  for (const [index, record] of page.records.entries()) {
-    const before = page.records[index - 1]
+  const records: Array<FoundRecord> = []
+  const missing: Array<readonly [string, string]> = []
+  let after: Option.Option<IndexCursor> = Option.none()
+  do {
+    const page: IndexPage = yield* peers.page({ ...range, withState: false }, after, pageRecords)
+    records.push(...page.records)
+    missing.push(...page.missing)
+    after = page.next
+  } while (Option.isSome(after))
+  for (const [index, record] of records.entries()) {
+    const before = records[index - 1]
     if (before === undefined || compareFound(before, record) < 0) continue
     report("search-order", `${record.key} after ${before.key}`)
   }
   for (const [key, size] of confirmed) {
-    if (page.missing.some(([from, to]) => from <= key && key <= to)) continue
-    const found = page.records.findLast((record) => record.key === key)
+    if (missing.some(([from, to]) => from <= key && key <= to)) continue
+    const found = records.findLast((record) => record.key === key)
     if (found !== undefined && Buffer.compare(found.tag, sizeTag(size)) >= 0) continue
     const tag = found === undefined ? "nothing" : Buffer.from(found.tag).toString()
     report("search-incomplete", `${key.slice(0, 8)} had ${size} confirmed, ${tag} is found`)
