@@ -19,7 +19,15 @@ export interface Profile {
 
 const networkFaults: FaultWeights = { Links: 3, Isolate: 2, OneWay: 2, Disconnect: 1 }
 const processFaults: FaultWeights = { Kill: 5, PowerCut: 0.5, Stop: 2, Pause: 2, ClockJump: 1 }
-const brokerFaults: FaultWeights = { Streams: 1, Store: 1.5, LateWrites: 1.5, Takeover: 1 }
+const brokerFaults: FaultWeights = {
+  Streams: 1,
+  Store: 1.5,
+  BrokerCut: 1.5,
+  LateWrites: 1.5,
+  Takeover: 1
+}
+const startFaults: FaultWeights = { DamagedJournal: 0.7, DamagedIdentity: 0.7, Clone: 0.7 }
+const hostFaults: FaultWeights = { NoHandles: 0.7, ShortReads: 0.7, Operator: 2.5 }
 const diskFaults: FaultWeights = { DiskFull: 1, SlowDisk: 1, FailWrites: 1, FailReads: 1 }
 
 const chunksProfile: Profile = {
@@ -27,7 +35,14 @@ const chunksProfile: Profile = {
   shape: { hosts: 4, devicesPerHost: 1, peers: 0, workers: 0, clients: 2 },
   phaseMillis: 40_000,
   faultsMax: 12,
-  weights: { ...networkFaults, ...processFaults, ...diskFaults, FlipBit: 2 },
+  weights: {
+    ...networkFaults,
+    ...processFaults,
+    ...diskFaults,
+    ...startFaults,
+    ...hostFaults,
+    FlipBit: 2
+  },
   workloads: [chunks]
 }
 
@@ -36,7 +51,15 @@ const archiveProfile: Profile = {
   shape: { hosts: 3, devicesPerHost: 1, peers: 3, workers: 2, clients: 1 },
   phaseMillis: 40_000,
   faultsMax: 12,
-  weights: { ...networkFaults, ...processFaults, ...diskFaults, ...brokerFaults, FlipBit: 1 },
+  weights: {
+    ...networkFaults,
+    ...processFaults,
+    ...diskFaults,
+    ...brokerFaults,
+    ...startFaults,
+    ...hostFaults,
+    FlipBit: 1
+  },
   workloads: [archive]
 }
 
@@ -70,7 +93,15 @@ const mixedProfile: Profile = {
   shape: { hosts: 4, devicesPerHost: 2, peers: 4, workers: 2, clients: 2 },
   phaseMillis: 30_000,
   faultsMax: 16,
-  weights: { ...networkFaults, ...processFaults, ...diskFaults, ...brokerFaults, FlipBit: 2 },
+  weights: {
+    ...networkFaults,
+    ...processFaults,
+    ...diskFaults,
+    ...brokerFaults,
+    ...startFaults,
+    ...hostFaults,
+    FlipBit: 2
+  },
   workloads: [archive, chunks, partitions]
 }
 

@@ -15,8 +15,10 @@ import { watchAll } from "./cluster/watch.ts"
 import { beginFault, endFault, healAll, setSound } from "./faults/apply-fault.ts"
 import { drawPlan } from "./faults/draw-plan.ts"
 import type { FaultPlan } from "./faults/fault.ts"
+import { thawAll } from "./faults/operator.ts"
 import { makeChunkHistory } from "./oracle/chunk-history.ts"
 import { makeChunkMapOracle } from "./oracle/chunk-map.ts"
+import { makeDamageOracle } from "./oracle/damage.ts"
 import { makeDeviceOracle } from "./oracle/device-claims.ts"
 import { makeLeaseOracle } from "./oracle/leases.ts"
 import { makeOrderOracle } from "./oracle/orders.ts"
@@ -157,6 +159,7 @@ const suffer = Effect.fnUntraced(function* (course: Course, phaseMillis: number)
   cluster.site.trace.add("faults are over")
   healAll(cluster, plan)
   startAll(cluster)
+  yield* onClient(course, 0, "thawing", thawAll(cluster), programsMillisMax)
   yield* Effect.forEach(programs.flat(), Fiber.await)
 })
 
@@ -210,6 +213,7 @@ const prepareCourse = (options: RunOptions): Course => {
     makeOrderOracle(cluster, history),
     makeDeviceOracle(cluster),
     makeSafeModeOracle(cluster),
+    makeDamageOracle(cluster),
     makeLeaseOracle(cluster),
     makeReplicaOracle(cluster),
     ...workloads.flatMap((workload) => workload.oracles)

@@ -45,6 +45,8 @@ export interface MemoryDisk {
   readonly usage: Effect.Effect<{ readonly capacity: number; readonly used: number }>
   /** The cell keys of a file in order, to aim a fault at. */
   readonly keys: (file: string) => Effect.Effect<ReadonlyArray<string>>
+  /** A file becomes a copy of these cells, as on a cloned disk; without cells it is gone. */
+  readonly replace: (file: string, cells: ReadonlyMap<string, Cell>) => void
   /** The synced cells of a file, whoever holds it: for those who judge what is durable. */
   readonly cells: (file: string) => ReadonlyMap<string, Cell>
 }
@@ -150,6 +152,16 @@ const crash = (state: DiskState): void => {
   state.holders.clear()
 }
 
+const replaceFile = (state: DiskState, file: string, cells: ReadonlyMap<string, Cell>): void => {
+  const own = cellsOf(state, file)
+  for (const { bytes } of own.values()) state.used -= bytes.length
+  own.clear()
+  for (const [key, cell] of cells) {
+    own.set(key, cell)
+    state.used += cell.bytes.length
+  }
+}
+
 const applyFault = (state: DiskState, fault: DiskFault): void => {
   switch (fault._tag) {
     case "Capacity":
@@ -245,6 +257,7 @@ const make = Effect.fnUntraced(function* (options: { readonly capacity?: number 
     hold: hold(state),
     usage: Effect.sync(() => ({ capacity: state.capacity, used: state.used })),
     keys: (file) => Effect.sync(() => sortedKeys(cellsOf(state, file), "")),
+    replace: (file, cells) => replaceFile(state, file, cells),
     cells: (file) => cellsOf(state, file)
   }
   return disk

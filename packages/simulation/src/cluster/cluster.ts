@@ -18,7 +18,8 @@ import {
   makeHostNode,
   makeMetadataNode,
   makePeerNode,
-  makeWorkerNode
+  makeWorkerNode,
+  spareOf
 } from "./nodes.ts"
 import type { Site } from "./site.ts"
 
@@ -55,7 +56,10 @@ const devicesOf = (host: string, count: number): ReadonlyArray<string> =>
 const diskNames = (shape: ClusterShape): ReadonlyArray<string> => [
   "metadata",
   ...names("peer", shape.peers),
-  ...names("host", shape.hosts).flatMap((host) => devicesOf(host, shape.devicesPerHost))
+  ...names("host", shape.hosts).flatMap((host) => [
+    ...devicesOf(host, shape.devicesPerHost),
+    spareOf(host)
+  ])
 ]
 
 /** The names of the nodes that faults may meet. */

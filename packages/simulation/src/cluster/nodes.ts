@@ -89,6 +89,9 @@ export const makeMetadataNode = (site: Site): SimulatedNode<MetadataService> => 
 /** The directory of a device; its disk has the same name. */
 export const directoryOf = (device: string): string => `/devices/${device}`
 
+/** The disk of a host into which a copy of another one's may come. */
+export const spareOf = (host: string): string => `spare-${host}`
+
 /** A chunk server with its devices, which are formatted when it starts for the first time. */
 export const makeHostNode = (
   site: Site,
@@ -96,7 +99,11 @@ export const makeHostNode = (
   devices: ReadonlyArray<string>
 ): SimulatedNode<ChunkServer> => {
   const diskOf = (directory: string) => site.disk(directory.slice(directory.lastIndexOf("/") + 1))
-  const directories = devices.map(directoryOf)
+  const spare = spareOf(name)
+  const directories = () => {
+    const isThere = site.disk(spare).cells(directoryOf(spare)).size > 0
+    return (isThere ? [...devices, spare] : devices).map(directoryOf)
+  }
   const formatMissing = Effect.gen(function* () {
     const ports = yield* ChunkDevices
     for (const device of devices) {
@@ -112,7 +119,7 @@ export const makeHostNode = (
       incarnation,
       mac,
       listen: { host: name, port: 0 },
-      devices: directories.map((directory) => ({
+      devices: directories().map((directory) => ({
         directory,
         reservedBytes: 0,
         capacityBytes: Option.none()
@@ -121,7 +128,7 @@ export const makeHostNode = (
     })
   return new SimulatedNode(site, {
     name,
-    disks: devices.map(site.disk),
+    disks: [...devices, spare].map(site.disk),
     start: (life) =>
       withLayer(
         Layer.mergeAll(

@@ -3,6 +3,7 @@
  */
 import { createHmac } from "node:crypto"
 import {
+  type DiskFault,
   MemoryChunkPath,
   MemoryDisk,
   MemoryKeyValue,
@@ -32,6 +33,12 @@ export const mac = (text: string): Uint8Array =>
 /** The size of each disk when nothing is wrong. */
 export const diskBytes = 64 * 1024 * 1024
 
+/** A bit that is turned over; the same fault turns it back. */
+export interface Damage {
+  readonly flip: DiskFault
+  readonly atMicros: number
+}
+
 /** What the processes of one simulation share. */
 export interface Site {
   readonly time: VirtualTime
@@ -47,6 +54,15 @@ export interface Site {
   /** The disk of a name, made when there is none. */
   readonly disk: (name: string) => MemoryDisk
   readonly seams: Seams
+  /** Disks on which a bit is turned over that a start must find, and since when. */
+  readonly damaged: Map<string, Damage>
+  /** Hosts that can open no file, and those whose reads come in small pieces. */
+  readonly withoutHandles: Set<string>
+  readonly shortReading: Set<string>
+  /** Workers that reach neither leases nor checkpoints. */
+  readonly cutFromBroker: Set<string>
+  /** Devices that an operator wanted to be drained. */
+  readonly retired: Set<string>
   /** Set before the first node starts. */
   watch: Watch
   readonly violations: Array<Violation>
@@ -159,6 +175,11 @@ export const makeSite = (options: SiteOptions): Site => {
     keyValue,
     disk,
     seams: options.seams,
+    damaged: new Map(),
+    withoutHandles: new Set(),
+    shortReading: new Set(),
+    cutFromBroker: new Set(),
+    retired: new Set(),
     watch: options.watch,
     violations,
     report,

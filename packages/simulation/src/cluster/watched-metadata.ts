@@ -81,6 +81,7 @@ const exchangesOf = (site: Site): ReadonlyMap<string, Exchange> =>
       answered: (_, location) => site.watch.chunkLocated(location)
     }),
     modeExchange(site, MetadataOperations.freeze, false),
+    modeExchange(site, MetadataOperations.drain, false),
     modeExchange(site, MetadataOperations.offline, false),
     modeExchange(site, MetadataOperations.thaw, true)
   ])

@@ -5,10 +5,12 @@
  */
 import { crc32 } from "node:zlib"
 import {
+  KeyValueRefusal,
   type MemoryDisk,
   memoryCheckpointStore,
   memoryChunkDevices,
   memoryJournal,
+  type MemoryKeyValue,
   memoryLease,
   MemoryNetwork,
   memoryPartitionStore,
@@ -17,7 +19,13 @@ import {
 import { decodeJournal, type JournalEntry } from "@holdfast/chunk-map"
 import { Messaging } from "@holdfast/messaging"
 import { CheckpointStore, Lease, RecordSource } from "@holdfast/records"
-import { ChunkDevices, Journal, type OpenDevice, PartitionStore } from "@holdfast/storage"
+import {
+  ChunkDeviceError,
+  ChunkDevices,
+  Journal,
+  type OpenDevice,
+  PartitionStore
+} from "@holdfast/storage"
 import { Effect, Layer, Result, Stream } from "effect"
 import type { Site } from "./site.ts"
 import { watchMetadata } from "./watched-metadata.ts"
@@ -42,9 +50,11 @@ export const metadataMessagingOf = (site: Site, node: string): Layer.Layer<Messa
 const watchJournal = (site: Site, journal: Journal["Service"]): Journal["Service"] => ({
   ...journal,
   recover: Effect.tap(journal.recover, ({ entries, snapshot }) =>
+    // What cannot be read is for the service to find out.
     Stream.concat(snapshot, entries).pipe(
       Stream.runCollect,
-      Effect.map((records) => site.watch.journalRecovered(decode(records)))
+      Effect.map((records) => site.watch.journalRecovered(decode(records))),
+      Effect.ignore
     )
   ),
   append: (records) =>
@@ -83,6 +93,46 @@ const watchDevice = (site: Site, device: OpenDevice): OpenDevice => ({
     })
 })
 
+const pieceBytes = 7
+
+/** The same bytes in pieces as small as a read may answer. */
+const inPieces = (bytes: Uint8Array): ReadonlyArray<Uint8Array> =>
+  Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, index) =>
+    bytes.subarray(index * pieceBytes, (index + 1) * pieceBytes)
+  )
+
+/** A device of a host that may be out of file handles, or be answered short reads. */
+const sufferHost = (site: Site, node: string, device: OpenDevice): OpenDevice => {
+  const { deviceId } = device.identity
+  const refusal = new ChunkDeviceError({
+    code: "unavailable",
+    deviceId,
+    message: "EMFILE: too many open files"
+  })
+  const withHandle = <A, E, R>(act: Effect.Effect<A, E, R>) =>
+    Effect.suspend((): Effect.Effect<A, E | ChunkDeviceError, R> =>
+      site.withoutHandles.has(node) ? Effect.fail(refusal) : act
+    )
+  const streamed = <A, E, R>(stream: Stream.Stream<A, E, R>) =>
+    Stream.unwrap(withHandle(Effect.succeed(stream)))
+  return {
+    ...device,
+    begin: (options) => withHandle(device.begin(options)),
+    describe: (chunk) => withHandle(device.describe(chunk)),
+    verify: (chunk) => withHandle(device.verify(chunk)),
+    remove: (chunk) => withHandle(device.remove(chunk)),
+    list: streamed(device.list),
+    read: (options) => {
+      const whole = streamed(device.read(options))
+      return Stream.unwrap(
+        Effect.sync(() =>
+          site.shortReading.has(node) ? Stream.flattenIterable(Stream.map(whole, inPieces)) : whole
+        )
+      )
+    }
+  }
+}
+
 /** The devices of a node, each on a disk of its own. */
 export const devicesOf = (site: Site, node: string, diskOf: (directory: string) => MemoryDisk) =>
   Layer.effect(
@@ -92,7 +142,7 @@ export const devicesOf = (site: Site, node: string, diskOf: (directory: string) 
         ...devices,
         open: (options) =>
           Effect.map(devices.open(options), (device) =>
-            site.seams.device(watchDevice(site, device), node)
+            site.seams.device(sufferHost(site, node, watchDevice(site, device)), node)
           )
       })
     )
@@ -104,6 +154,23 @@ export const partitionsOf = (site: Site, node: string, disk: MemoryDisk) =>
     PartitionStore,
     Effect.map(PartitionStore, (store) => site.seams.partitions(store, node))
   ).pipe(Layer.provide(memoryPartitionStore(disk)))
+
+/** The broker's store as a worker reaches it, unless it is cut off. */
+const reachedBy = (site: Site, node: string): MemoryKeyValue => {
+  const { entries, get, put } = site.keyValue
+  const reached = <A>(act: Effect.Effect<A, KeyValueRefusal>) =>
+    Effect.suspend(() => {
+      if (!site.cutFromBroker.has(node)) return act
+      const message = "the broker is not reached"
+      return Effect.fail(new KeyValueRefusal({ code: "unavailable", message }))
+    })
+  return {
+    ...site.keyValue,
+    get: (key) => reached(get(key)),
+    entries: (prefix) => reached(entries(prefix)),
+    put: (options) => reached(put(options))
+  }
+}
 
 /** The broker's stores as a worker sees them. */
 export const brokerOf = (site: Site, node: string) =>
@@ -123,8 +190,8 @@ export const brokerOf = (site: Site, node: string) =>
   ).pipe(
     Layer.provide(
       Layer.mergeAll(
-        memoryCheckpointStore(site.keyValue),
-        memoryLease(site.keyValue),
+        memoryCheckpointStore(reachedBy(site, node)),
+        memoryLease(reachedBy(site, node)),
         memoryRecordSource(site.streams)
       )
     )

@@ -13,7 +13,16 @@ import { Effect } from "effect"
 import type { SimulatedCluster } from "../cluster/cluster.ts"
 import { directoryOf } from "../cluster/nodes.ts"
 import { diskBytes, type Site } from "../cluster/site.ts"
+import {
+  cloneDevice,
+  damageIdentity,
+  damageJournal,
+  mendIdentity,
+  mendJournal,
+  removeClone
+} from "./damage.ts"
 import { type Fault, printFault } from "./fault.ts"
+import { operate } from "./operator.ts"
 
 /** How links are while nothing is wrong: nothing is lost, and everything takes a moment. */
 const soundLinks: LinkFaults = {
@@ -88,7 +97,8 @@ const everyPair = (
  * The copies of a device that damage may meet: good ones, of which others are left, none damaged.
  */
 const flippable = (cluster: SimulatedCluster, device: string): ReadonlyArray<DurableCopy> => {
-  const everywhere = cluster.devices.flatMap((each) =>
+  const served = cluster.devices.filter((each) => !cluster.site.retired.has(each))
+  const everywhere = served.flatMap((each) =>
     durableCopies(cluster.site.disk(each).cells(directoryOf(each))).map((copy) => ({ each, copy }))
   )
   return durableCopies(cluster.site.disk(device).cells(directoryOf(device))).filter((copy) => {
@@ -203,6 +213,23 @@ export const beginFault = (cluster: SimulatedCluster, fault: Fault): void => {
       return setStreams(site, fault.unavailable, fault.delayMillis)
     case "Store":
       return setStore(site, fault)
+    case "DamagedJournal":
+      return damageJournal(cluster, fault)
+    case "DamagedIdentity":
+      return damageIdentity(cluster, fault)
+    case "Clone":
+      return cloneDevice(cluster, fault)
+    case "NoHandles":
+      site.withoutHandles.add(fault.node)
+      return
+    case "ShortReads":
+      site.shortReading.add(fault.node)
+      return
+    case "Operator":
+      return operate(cluster, fault)
+    case "BrokerCut":
+      site.cutFromBroker.add(fault.node)
+      return
     case "LateWrites":
       return site.keyValue.holdBack({ count: fault.count, millis: fault.delayMillis })
     case "Takeover":
@@ -249,12 +276,28 @@ export const endFault = (cluster: SimulatedCluster, fault: Fault): void => {
     case "Takeover":
       for (const worker of cluster.workers) worker.resume()
       return
+    case "DamagedJournal":
+      return mendJournal(cluster)
+    case "DamagedIdentity":
+      return mendIdentity(cluster, fault.device)
+    case "Clone":
+      return removeClone(cluster, fault.node)
+    case "NoHandles":
+      site.withoutHandles.delete(fault.node)
+      return
+    case "ShortReads":
+      site.shortReading.delete(fault.node)
+      return
+    case "BrokerCut":
+      site.cutFromBroker.delete(fault.node)
+      return
     case "LateWrites":
       return site.keyValue.holdBack({ count: 0, millis: 0 })
     case "ClockJump":
     case "FlipBit":
     case "FailWrites":
     case "FailReads":
+    case "Operator":
       return
   }
 }

@@ -26,9 +26,12 @@ interface Draw {
   readonly servers: ReadonlyArray<string>
   readonly device: () => string
   readonly disk: () => string
+  readonly host: () => string
 }
 
 const clockJumpMillisMax = 600_000
+/** Shorter than a device may be silent: the host that has the original is never given up for it. */
+const cloneMillis = 8_000
 
 const drawLinks = ({ lasting, one, random, server }: Draw): Fault => {
   const isForAll = random.chance(0.4)
@@ -119,6 +122,40 @@ const drawers: { readonly [Tag in Fault["_tag"]]: (draw: Draw) => Fault } = {
     lostAnswers: random.integer(0, 3),
     delayMillis: one(brokerDelays)
   }),
+  DamagedJournal: ({ lasting, random }) => ({
+    _tag: "DamagedJournal",
+    ...lasting,
+    pick: random.integer(0, 9_999),
+    byte: random.integer(0, 9_999),
+    bit: random.integer(0, 7)
+  }),
+  DamagedIdentity: ({ device, lasting, random }) => ({
+    _tag: "DamagedIdentity",
+    ...lasting,
+    device: device(),
+    byte: random.integer(0, 9_999),
+    bit: random.integer(0, 7)
+  }),
+  Clone: ({ atMillis, device, host }) => ({
+    _tag: "Clone",
+    atMillis,
+    forMillis: cloneMillis,
+    device: device(),
+    node: host()
+  }),
+  NoHandles: ({ host, lasting }) => ({ _tag: "NoHandles", ...lasting, node: host() }),
+  ShortReads: ({ host, lasting }) => ({ _tag: "ShortReads", ...lasting, node: host() }),
+  Operator: ({ atMillis, device, one }) => ({
+    _tag: "Operator",
+    atMillis,
+    device: device(),
+    action: one(["freeze", "thaw", "drain", "drain"])
+  }),
+  BrokerCut: ({ lasting, one, servers }) => ({
+    _tag: "BrokerCut",
+    ...lasting,
+    node: one(servers.filter((name) => name.startsWith("worker")))
+  }),
   LateWrites: ({ atMillis, one, random }) => ({
     _tag: "LateWrites",
     atMillis,
@@ -165,7 +202,8 @@ const drawFault = (options: PlanOptions): Fault => {
     server: () => one(servers),
     servers,
     device: () => one(devices),
-    disk: () => one(disks)
+    disk: () => one(disks),
+    host: () => one(servers.filter((name) => name.startsWith("host")))
   }
   const drawer = Object.entries(drawers).find(([tag]) => tag === kind)?.[1]
   if (drawer === undefined) throw new Error(`${kind} is no fault`)

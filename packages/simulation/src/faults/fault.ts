@@ -26,7 +26,12 @@ const lasting = { atMillis: Millis, forMillis: Millis }
  * | DamagedStore | the same of a partition of a peer, which is killed before and starts after it |
  * | DiskFull, SlowDisk, FailWrites, FailReads | a disk |
  * | Streams, Store | the broker does not answer so many operations, or late, or did them all the same |
+ * | BrokerCut | a worker runs on and reaches neither leases nor checkpoints |
  * | LateWrites | writes to the broker's store fail for their sender, and happen so much later |
+ * | DamagedJournal, DamagedIdentity | one bit of them, found at a start; it is mended afterwards |
+ * | Clone | another host is restarted with a copy of the device's directory |
+ * | NoHandles, ShortReads | a host can open no file; its reads come in pieces of a few bytes |
+ * | Operator | somebody freezes, thaws or drains a device |
  * | Takeover | a worker that runs a shard stands still for longer than its lease |
  */
 export const Fault = Schema.TaggedUnion({
@@ -55,6 +60,17 @@ export const Fault = Schema.TaggedUnion({
   FailReads: { atMillis: Millis, disk: Name, count: Count },
   Streams: { ...lasting, unavailable: Count, delayMillis: Millis },
   Store: { ...lasting, unavailable: Count, lostAnswers: Count, delayMillis: Millis },
+  DamagedJournal: { ...lasting, pick: Count, byte: Count, bit: Count },
+  DamagedIdentity: { ...lasting, device: Name, byte: Count, bit: Count },
+  Clone: { ...lasting, device: Name, node: Name },
+  NoHandles: { ...lasting, node: Name },
+  ShortReads: { ...lasting, node: Name },
+  Operator: {
+    atMillis: Millis,
+    device: Name,
+    action: Schema.Literals(["freeze", "thaw", "drain"])
+  },
+  BrokerCut: { ...lasting, node: Name },
   LateWrites: { atMillis: Millis, count: Count, delayMillis: Millis },
   Takeover: { ...lasting, pick: Count }
 })

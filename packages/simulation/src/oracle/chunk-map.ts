@@ -19,11 +19,24 @@ const looksPerJudgement = 4
 const counted = (words: string, count: number): ReadonlyArray<string> =>
   count === 0 ? [] : [`${count} ${words}`]
 
-const unsettledIn = (state: State, devices: number): ReadonlyArray<string> => {
+/** The devices that were taken out, and those that still wait to be. */
+const retiredIn = (state: State) => {
+  const { devices } = openDraft(state, state.now)
+  const all = devices.slice(devices.size).map(([, device]) => device)
+  return {
+    removed: all.filter(({ desired }) => desired === "removed").map(({ deviceId }) => deviceId),
+    draining: all.filter(({ desired }) => desired === "draining")
+  }
+}
+
+const unsettledIn = (state: State, deviceCount: number): ReadonlyArray<string> => {
   const { chunks, devices: found, pending, safeMode } = status(openDraft(state, state.now))
+  const { draining, removed } = retiredIn(state)
+  const devices = deviceCount - removed.length
   return [
     ...(safeMode.phase === "off" ? [] : [`safe mode is ${safeMode.phase}`]),
     ...(found.live === devices ? [] : [`${found.live} of ${devices} devices are live`]),
+    ...counted("devices not drained", draining.length),
     ...counted("chunks below their goal", chunks.belowGoal),
     ...counted("chunks with a surplus", chunks.surplus),
     ...counted("chunks unknown", chunks.unknown),
@@ -38,12 +51,16 @@ const unsettledIn = (state: State, devices: number): ReadonlyArray<string> => {
 }
 
 /** Where the disks are not what the journal says: damage that is not found yet, and strays. */
-const disksApart = (cluster: SimulatedCluster, history: ChunkHistory): ReadonlyArray<string> => {
+const disksApart = (
+  cluster: SimulatedCluster,
+  history: ChunkHistory,
+  removed: ReadonlyArray<string>
+): ReadonlyArray<string> => {
   const apart: Array<string> = []
   const current = history.current()
   const intact = new Map<number, number>()
   const versions = new Set(current.map(({ version }) => version))
-  for (const device of cluster.devices) {
+  for (const device of cluster.devices.filter((each) => !removed.some((one) => one === each))) {
     for (const copy of durableCopies(cluster.site.disk(device).cells(directoryOf(device)))) {
       const { chunkId, fileId, version } = copy
       if (copy.isIntact) intact.set(version, (intact.get(version) ?? 0) + 1)
@@ -77,7 +94,7 @@ export const makeChunkMapOracle = (cluster: SimulatedCluster, history: ChunkHist
       const state = cluster.metadata.service?.state()
       if (state === undefined) return ["the metadata service is down"]
       const inMap = unsettledIn(state, cluster.devices.length)
-      return inMap.length > 0 ? inMap : disksApart(cluster, history)
+      return inMap.length > 0 ? inMap : disksApart(cluster, history, retiredIn(state).removed)
     }
   }
 }

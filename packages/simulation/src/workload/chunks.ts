@@ -10,9 +10,7 @@
  */
 import { ChunkClient, crc32, MetadataClient, type WrittenChunk } from "@holdfast/client"
 import { type ChunkName, ChunkTransport } from "@holdfast/storage"
-import { DeviceId, makeCaller, makeRequestId, MetadataOperations } from "@holdfast/wire"
-import { Clock, Effect, Random, Result, Schedule, Stream } from "effect"
-import { clusterId } from "../cluster/site.ts"
+import { Clock, Effect, Random, Result, Stream } from "effect"
 import { copiesOf } from "../oracle/chunk-history.ts"
 import type { RandomSource } from "../random-source.ts"
 import type { Report } from "../violation.ts"
@@ -32,12 +30,10 @@ interface Book {
   readonly report: Report
   readonly written: Array<Written>
   readonly files: Set<number>
-  readonly devices: ReadonlyArray<string>
 }
 
 const goal = 2
 const chunkBytesMax = 3_000
-const untilHealed = { schedule: Schedule.spaced("500 millis"), times: 100 }
 const pauseMillis = [100, 900] as const
 
 const nameOf = ({ chunkId, fileId, version }: ChunkName): string =>
@@ -110,26 +106,8 @@ const free = Effect.fnUntraced(function* (one: Written) {
   one.state = "freed"
 })
 
-const callFreeze = makeCaller(MetadataOperations.freeze)
-const callThaw = makeCaller(MetadataOperations.thaw)
-
-const operatorCall = Effect.fnUntraced(function* (device: string) {
-  const deviceId = DeviceId.make(device)
-  const requestId = yield* makeRequestId
-  return { cluster: clusterId, request: { deviceId }, deadline: "2 seconds", requestId } as const
-})
-
-/** An operator changes a mind about a device; an order that was not answered may come late. */
-const operate = Effect.fnUntraced(function* (book: Book) {
-  const device = book.random.pick(book.devices)
-  if (device === undefined) return
-  const order = yield* operatorCall(device)
-  yield* book.random.chance(0.5) ? callFreeze(order) : callThaw(order)
-})
-
 const step = Effect.fnUntraced(function* (book: Book, fileId: number) {
   const { random } = book
-  if (random.chance(0.06)) return yield* operate(book)
   const drawn = random.nextDoubleUnsafe()
   const one = random.pick(kept(book))
   if (one === undefined || drawn < 0.4) return yield* write(book, fileId)
@@ -156,10 +134,6 @@ const program = Effect.fnUntraced(function* (book: Book, phaseMillis: number) {
     if (fileId !== undefined) yield* Effect.ignore(step(book, fileId))
     yield* Effect.sleep(book.random.integer(...pauseMillis))
   }
-  // A freezing that was not answered may have happened.
-  for (const device of book.devices) {
-    yield* Effect.retry(Effect.flatMap(operatorCall(device), callThaw), untilHealed)
-  }
 })
 
 const audit = Effect.fnUntraced(function* (book: Book, { cluster, history }: WorkloadOptions) {
@@ -175,7 +149,9 @@ const audit = Effect.fnUntraced(function* (book: Book, { cluster, history }: Wor
     if (one.state !== "freed") continue
     const found = yield* Effect.result(metadata.locate(one.chunk))
     const isFound = Result.isSuccess(found) && found.success.chunk.version <= one.chunk.version
-    const copies = copiesOf(cluster, one.chunk)
+    const copies = copiesOf(cluster, one.chunk).filter(
+      ({ device }) => !cluster.site.retired.has(device)
+    )
     if (isFound || copies.length > 0 || !history.isFreed(one.chunk)) {
       book.report("freed-lives", `${name} was freed; ${copies.length} copies are left`)
     }
@@ -188,8 +164,7 @@ export const chunks: MakeWorkload = (options) => {
     random: options.random,
     report: options.cluster.site.report,
     written: [],
-    files: new Set(),
-    devices: options.cluster.devices
+    files: new Set()
   }
   return {
     prepare: Effect.void,
