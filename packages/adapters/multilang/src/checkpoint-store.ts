@@ -127,7 +127,7 @@ export const makeCheckpointing = (
       connection.change((one) => (one.finished = position))
       const isEnd = session.awaitsEnd
       if (position === before && !isEnd) return
-      if (position === refused) {
+      if (position === refused && !isEnd) {
         return yield* unavailable("the daemon has refused this very place")
       }
       yield* send(isEnd ? { _tag: "End" } : { _tag: "At", position })

@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream"
 import { assert, describe, it } from "@effect/vitest"
 import { CheckpointStore, RecordSource } from "@holdfast/records"
 import { Context, Effect, Layer, Option } from "effect"
+import { vi } from "vitest"
 import { MultiLangDaemon, multiLangDaemon } from "./index.ts"
 import { TestDaemon } from "./testing/daemon.ts"
 
@@ -35,7 +36,9 @@ describe("the connection to a daemon", () => {
         for (const piece of [prints, '{"action":"ini', 'tialize","shardId":"s"}', "\r\n"]) {
           daemon.toChild.write(piece)
         }
-        yield* Effect.sleep("20 millis")
+        yield* Effect.promise(() =>
+          vi.waitFor(() => assert.lengthOf(daemon.transcript, 1), { interval: 5 })
+        )
         assert.deepStrictEqual(yield* source.shards, [{ shard: "s", stream: "orders" }])
         assert.deepStrictEqual(daemon.stray, [])
       })

@@ -96,7 +96,10 @@ export class Connection {
   private takeLine(line: string): void {
     const parsed = parseLine(line)
     if (Result.isSuccess(parsed)) {
+      const { repeatedRecords } = this.session
       const fault = this.session.receive(parsed.success)
+      const repeated = this.session.repeatedRecords - repeatedRecords
+      if (repeated > 0) this.notes.push(`the daemon sent ${repeated} records again`)
       if (fault !== undefined) this.finish({ _tag: "Fault", message: fault })
       return
     }
