@@ -259,43 +259,6 @@ describe("modes", () => {
       codeOf(cluster.run((draft) => setMode(draft, { deviceId: "zz", desired: "frozen" })))
     ).toBe("unknown-device")
   })
-
-  it("metadata-W8, metadata-B46: draining copies off, waits for leases, then removes", () => {
-    const cluster = setUp()
-    const fileId = cluster.file()
-    const chunks = Array.from({ length: 20 }, () => cluster.write(["a", "b"], { fileId }))
-    const open = succeed(cluster.alloc(fileId, { want: 3 }))
-    succeed(cluster.run((draft) => setMode(draft, { deviceId: "a", desired: "draining" })))
-    cluster.rounds(20)
-    expect(chunks.every((chunk) => holders(cluster, chunk) === "abc")).toBe(true)
-    for (const device of ["a", "b"]) {
-      const { version, chunkId } = open
-      cluster.store(device, {
-        fileId,
-        chunkId,
-        version,
-        length: 100,
-        checksum: (version * 2654435761) >>> 0
-      })
-    }
-    succeed(cluster.publish(open, ["a", "b"]))
-    cluster.rounds(10)
-    expect(devices(cluster)).toContain("a dead")
-    expect(holders(cluster, open)).toBe("bc")
-    expect(cluster.run(status).chunks).toMatchObject({ atGoal: 21, missing: 0 })
-  })
-
-  it("metadata-B45: a drain without enough devices left waits and loses nothing", () => {
-    const cluster = new Cluster()
-    cluster.addServer("h1", "a")
-    cluster.addServer("h2", "b")
-    cluster.start()
-    const chunk = cluster.write(["a", "b"])
-    succeed(cluster.run((draft) => setMode(draft, { deviceId: "a", desired: "draining" })))
-    cluster.rounds(20)
-    expect(devices(cluster)).toContain("a online")
-    expect(holders(cluster, chunk)).toBe("ab")
-  })
 })
 
 describe("reports", () => {

@@ -110,6 +110,43 @@ const drainOutcome = (cluster: Cluster, deviceId: string) =>
   cluster.run((draft) => setMode(draft, { deviceId, desired: "draining" }))
 
 describe("drains end", () => {
+  it("metadata-W8, metadata-B46: draining copies off, waits for leases, then removes", () => {
+    const cluster = setUp(["a", "b", "c"])
+    const fileId = cluster.file()
+    const chunks = Array.from({ length: 20 }, () => cluster.write(["a", "b"], { fileId }))
+    const open = succeed(cluster.alloc(fileId, { want: 3 }))
+    drain(cluster, "a")
+    cluster.rounds(20)
+    expect(chunks.every((chunk) => holders(cluster, chunk) === "abc")).toBe(true)
+    for (const device of ["a", "b"]) {
+      const { version, chunkId } = open
+      cluster.store(device, {
+        fileId,
+        chunkId,
+        version,
+        length: 100,
+        checksum: (version * 2654435761) >>> 0
+      })
+    }
+    succeed(cluster.publish(open, ["a", "b"]))
+    cluster.rounds(10)
+    expect(modeOf(cluster, "a")).toBe("removed")
+    expect(holders(cluster, open)).toBe("bc")
+    expect(cluster.run(status).chunks).toMatchObject({ atGoal: 21, missing: 0 })
+  })
+
+  it("metadata-B45: a drain without enough devices left waits and loses nothing", () => {
+    const cluster = new Cluster()
+    cluster.addServer("h1", "a")
+    cluster.addServer("h2", "b")
+    cluster.start()
+    const chunk = cluster.write(["a", "b"])
+    drain(cluster, "a")
+    cluster.rounds(20)
+    expect(modeOf(cluster, "a")).toBe("draining")
+    expect(holders(cluster, chunk)).toBe("ab")
+  })
+
   it("metadata-B46: not while a lease of no bytes is open, and what it wrote is kept", () => {
     const cluster = setUp(["a", "b", "c"])
     const fileId = cluster.file()

@@ -186,7 +186,7 @@ const hasCopies = (draft: Draft, { deviceId }: DeviceFigures): boolean => {
   return device !== undefined && draft.figures.get(device.index, LOAD_IN) > 0
 }
 
-/** Whether at least half of a device's slots are free, so that planning for it is worth its while. */
+/** Whether at least half of a device's slots are free: planning for it is worth its while. */
 const isIdle = (draft: Draft, { deviceId }: DeviceFigures): boolean => {
   const device = findDevice(draft, deviceId)
   if (device === undefined || !draft.canWrite) return false
