@@ -19,6 +19,7 @@ import type { Draft } from "./draft.ts"
 import { BYTES_IN, DELETIONS } from "./figures.ts"
 import type { Device } from "./model.ts"
 import { chunksBelowGoal } from "./modes.ts"
+import { hasFuture } from "./odd.ts"
 import {
   advance,
   newCursor,
@@ -110,6 +111,8 @@ const isSettled = (draft: Draft, { index }: Device): boolean =>
 /** Begins the first move that has room and slots; says whether one began. */
 const move = (draft: Draft, record: ChunkRecord, moves: ReadonlyArray<Move>): boolean => {
   const { scalars, settings, now } = draft
+  // Of such a chunk nothing is trimmed, so nothing would be gained.
+  if (hasFuture(draft, record)) return false
   for (const { fuller, emptier } of moves) {
     const before = (roomOf(draft, fuller) + record.length) / Math.max(1, fuller.capacity)
     const after = (roomOf(draft, emptier) - record.length) / Math.max(1, emptier.capacity)
