@@ -5,7 +5,8 @@
  *    itself with one of them, and taken over what it lacked.
  * 2. When another owner comes back, it is incomplete until the two have compared themselves.
  * 3. While all others are down, what was complete stays so.
- * 4. What could not be taken over from another makes it incomplete until a comparison misses nothing.
+ * 4. What could not be taken over from another makes it incomplete, until a comparison misses
+ *    nothing.
  * 5. When the first of them is heard again, or the broker was away, it may have been this peer that
  *    was cut off, and the others that went on: every segment is as after a start.
  */
