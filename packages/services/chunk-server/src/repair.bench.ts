@@ -1,8 +1,8 @@
 /**
  * Repair: 755 small chunks at goal 2 on four chunk servers with plain files and HTTP between them;
- * one server stops, and from the first copy that is planned the clock runs until every chunk has two
- * copies again. All of it is one process, with the pace of ticks and heartbeats that a cluster has
- * by default. The baseline of the same run is the rate at which a client's copies were written.
+ * one server stops, and from the first copy that is planned the clock runs until every chunk has
+ * two copies again. All of it is one process, with the pace of ticks and heartbeats that a cluster
+ * has by default. The baseline of the same run is the rate at which a client's copies were written.
  */
 import { createHmac } from "node:crypto"
 import { mkdtemp, rm } from "node:fs/promises"
