@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Logger } from "effect"
 import { recordStage } from "./stage/stage-pipeline.ts"
 import { makeWorld, pass } from "./testing/world.ts"
 
@@ -83,4 +83,24 @@ describe("what takes long", () => {
         assert.strictEqual(yield* world.position("orders"), 2n)
       })
   )
+})
+
+describe("a shard that halts", () => {
+  it.effect("says so in the log, once", () => {
+    const lines: Array<string> = []
+    const logger = Logger.make(({ message }) => void lines.push(String(message)))
+    return Effect.gen(function* () {
+      const world = yield* makeWorld
+      yield* world.append("orders", 2)
+      const one = yield* world.start("w1", { config: { errorPolicy: { _tag: "HaltAtOnce" } } })
+      yield* pass(1_500)
+      one.opened[0]!.fail(1)
+      one.opened[0]!.fail(2)
+      yield* pass(1_500)
+      assert.deepStrictEqual(
+        lines.filter((line) => line.includes("halted")),
+        ["orders is halted: position 1 failed: no room"]
+      )
+    }).pipe(Effect.provide(Logger.layer([logger])))
+  })
 })

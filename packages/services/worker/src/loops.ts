@@ -1,5 +1,5 @@
 /**
- * The timers of a shard: heartbeats, partial flushes, checkpoints, retries and the stall alarm.
+ * The timers of a shard: heartbeats, partial flushes, checkpoints, retries and the alarms.
  * Each has its own interval and goes on whether records come or not; none waits behind an offer.
  */
 import { Duration, Effect, Option } from "effect"
@@ -86,3 +86,10 @@ export const stallAlarm = (run: ShardRun) => {
   })
   return every(Math.max(1, Math.ceil(stallAlarmMs / 4)), look)
 }
+
+/** Says once that the shard was halted, and why; the status shows it for as long as it lasts. */
+export const haltNotice = (run: ShardRun) =>
+  Effect.andThen(
+    run.signal.waitUntil(() => run.haltReason !== undefined),
+    Effect.suspend(() => Effect.logError(`${run.options.shard} is halted: ${run.haltReason}`))
+  )

@@ -16,7 +16,7 @@ import type { WorkerConfig } from "./config.ts"
 import { deadLetters } from "./dead-letters.ts"
 import { drain } from "./drain.ts"
 import { intake } from "./intake.ts"
-import { checkpoints, flushes, heartbeats, retries, stallAlarm } from "./loops.ts"
+import { checkpoints, flushes, haltNotice, heartbeats, retries, stallAlarm } from "./loops.ts"
 import { openShard, type OpeningRefusal } from "./opening.ts"
 import type { Pipeline } from "./pipeline.ts"
 import type { RunEnd, ShardRun } from "./shard-run.ts"
@@ -146,7 +146,8 @@ const runOnce = Effect.fnUntraced(function* (
     checkpoints: checkpoints(run, save),
     retries: retries(run, pipeline),
     "dead letters": deadLetters(run),
-    "stall alarm": stallAlarm(run)
+    "stall alarm": stallAlarm(run),
+    "halt notice": haltNotice(run)
   }
   for (const [name, loop] of Object.entries(loops)) {
     yield* Effect.forkScoped(surviving(run, name, loop))
