@@ -1,4 +1,4 @@
-/** The ports of a worker on JetStream: records of the archived streams, checkpoints, leases. */
+/** The ports of a worker on JetStream: records, checkpoints, leases, dead letters. */
 import {
   natsCheckpointStoreLayer,
   natsLeaseLayer,
@@ -8,6 +8,7 @@ import { ArchiveClient } from "@holdfast/client"
 import type { ClusterId } from "@holdfast/wire"
 import { Effect, Layer } from "effect"
 import { archiveShards } from "./archive-shards.ts"
+import { jetStreamDeadLetters } from "./jet-stream-dead-letters.ts"
 import { recordConfigurations } from "./record-configurations.ts"
 
 /** The source and stores of a worker on JetStream; buckets are named after the cluster. */
@@ -20,6 +21,7 @@ export const jetStreamPorts = (cluster: ClusterId) =>
       })
     ),
     Layer.effectDiscard(recordConfigurations),
+    jetStreamDeadLetters,
     natsCheckpointStoreLayer({ bucket: `holdfast-${cluster}-checkpoints` }),
     natsLeaseLayer({ bucket: `holdfast-${cluster}-leases` })
   )

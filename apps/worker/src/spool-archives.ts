@@ -9,6 +9,7 @@
 import { RecordSource, RecordSourceError, type ShardReader } from "@holdfast/records"
 import { Effect } from "effect"
 import type { ArchiveShard } from "./archive-shards.ts"
+import { filteredReader } from "./filtered-reader.ts"
 
 /** How far each archive has acknowledged its stream, in this process. */
 export type AcknowledgedFloors = Map<string, bigint>
@@ -58,12 +59,9 @@ export const makeSpoolArchives = (options: {
         const message = `there is no active archive "${name}"`
         return yield* new RecordSourceError({ code: "not-found", message })
       }
-      if (shard.filterSubject !== undefined) {
-        const message = `archive "${name}" has a filter; the embedded spool knows whole streams only`
-        return yield* new RecordSourceError({ code: "unsupported", message })
-      }
       const reader = yield* spool.open({ shard: shard.stream, after })
-      return { next: reader.next, acknowledge: acknowledge(shard, reader) }
+      const whole = { next: reader.next, acknowledge: acknowledge(shard, reader) }
+      return shard.filterSubject === undefined ? whole : filteredReader(whole, shard.filterSubject)
     })
   })
 }

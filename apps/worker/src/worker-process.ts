@@ -1,9 +1,13 @@
 /** A worker with the archive's pipeline, over whatever source and stores it is given. */
 import { failure } from "@holdfast/process"
 import { archivePipelineLayer, retentionLayer } from "@holdfast/service-archive"
-import { parseWorkerConfig, Worker } from "@holdfast/service-worker"
+import type { CheckpointStore, Lease, RecordSource } from "@holdfast/records"
+import { type DeadLetters, parseWorkerConfig, Worker } from "@holdfast/service-worker"
 import type { ClusterId, WorkerId } from "@holdfast/wire"
 import { Effect, Layer, Result } from "effect"
+
+/** What a worker reads, keeps its progress in, and lays aside what cannot be archived in. */
+export type WorkerPorts = RecordSource | CheckpointStore | Lease | DeadLetters
 
 /** Who the worker is; further settings are checked by the worker's own schema. */
 export interface WorkerProcessOptions {

@@ -10,15 +10,19 @@ import { MemoryNetwork } from "@holdfast/adapter-memory"
 import { NatsConnections, natsMessagingLayer } from "@holdfast/adapter-nats"
 import { ArchiveClient } from "@holdfast/client"
 import { Messaging } from "@holdfast/messaging"
-import { type CheckpointStore, type Lease, RecordSource } from "@holdfast/records"
+import { RecordSource } from "@holdfast/records"
 import type { ClusterId } from "@holdfast/wire"
-import { archiveShards, jetStreamPorts, makeFloors, makeSpoolArchives } from "@holdfast/worker-app"
+import {
+  archiveShards,
+  jetStreamPorts,
+  makeFloors,
+  makeSpoolArchives,
+  spoolDeadLetters,
+  type WorkerPorts
+} from "@holdfast/worker-app"
 import { Effect, Layer } from "effect"
 import type { Layout } from "./layout.ts"
 import { serveSpool } from "./spool-service.ts"
-
-/** The ports of a worker. */
-export type WorkerPorts = RecordSource | CheckpointStore | Lease
 
 /** What a cluster stands on. */
 export interface Ground {
@@ -58,7 +62,9 @@ export const aloneGround = Effect.fnUntraced(function* (options: {
   )
   const ground: Ground = {
     messaging,
-    workerPorts: source.pipe(Layer.provideMerge(Layer.succeedContext(stores)))
+    workerPorts: Layer.mergeAll(source, spoolDeadLetters).pipe(
+      Layer.provideMerge(Layer.succeedContext(stores))
+    )
   }
   return ground
 })

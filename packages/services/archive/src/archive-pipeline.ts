@@ -245,6 +245,7 @@ const makePipeline = Effect.fnUntraced(function* (given: ArchivePipelineOptions)
 
     return {
       finished,
+      exhausted: () => lanes.archive.settings.onError,
       offer: (batch) =>
         Effect.gen(function* () {
           while (storing >= options.storingMax) yield* room.await
