@@ -7,42 +7,20 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import {
   DiscardPolicy,
-  jetstream,
   jetstreamManager,
-  type JetStreamManager
+  type JetStreamManager,
+  RetentionPolicy
 } from "@nats-io/jetstream"
-import { connect, headers, type NatsConnection } from "@nats-io/transport-node"
+import { connect, type NatsConnection } from "@nats-io/transport-node"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type NatsServer, startNatsServer } from "./nats-server.ts"
+import { contentsOfStream, type Message, messages, publishAll } from "./stream-contents.ts"
 import { eventually, type Finished, holdfast, type Running, start } from "./process.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-replay-"))
 const data = join(folder, "data")
 const limitMs = 120_000
 const small = ["--hosts", "2", "--peers", "3", "--workers", "1"]
-
-/** A message as a test compares it. */
-interface Message {
-  readonly subject: string
-  readonly headers: ReadonlyArray<readonly [string, string]>
-  readonly data: string
-}
-
-const messageOf = (index: number): Message => ({
-  subject: `orders.${["eu", "us", "asia"][index % 3]}`,
-  headers:
-    index % 4 === 0
-      ? []
-      : [
-          ["Trace", `t-${index}`],
-          ["Trace", `again-${index}`]
-        ],
-  data:
-    index % 50 === 0 ? "" : JSON.stringify({ index, kind: index % 5, text: "x".repeat(index % 90) })
-})
-
-const messages = (from: number, to: number): ReadonlyArray<Message> =>
-  Array.from({ length: to - from + 1 }, (_, at) => messageOf(from + at))
 
 describe("over NATS", () => {
   const count = 20_000
@@ -60,35 +38,8 @@ describe("over NATS", () => {
     return JSON.parse(stdout)
   }
 
-  const publish = async (all: ReadonlyArray<Message>): Promise<void> => {
-    const stream = jetstream(connection)
-    for (let from = 0; from < all.length; from += 500) {
-      const sent = all.slice(from, from + 500).map((one, index) => {
-        const block = headers()
-        for (const [name, value] of one.headers) block.append(name, value)
-        return stream.publish(one.subject, one.data, { headers: block, msgID: `m-${from + index}` })
-      })
-      await Promise.all(sent)
-    }
-  }
-
-  /** All that a stream holds, without the headers that speak to the server. */
-  const contentsOf = async (name: string): Promise<ReadonlyArray<Message>> => {
-    const { state } = await manager.streams.info(name)
-    const found: Array<Message> = []
-    if (state.messages === 0) return found
-    const consumer = await jetstream(connection).consumers.get(name)
-    for await (const message of await consumer.fetch({
-      max_messages: state.messages,
-      expires: 30_000
-    })) {
-      const pairs = [...(message.headers ?? [])].flatMap(([key, values]) =>
-        /^(Nats|Holdfast-Original)-/.test(key) ? [] : values.map((value) => [key, value] as const)
-      )
-      found.push({ subject: message.subject, headers: pairs, data: message.string() })
-    }
-    return found
-  }
+  const publish = (all: ReadonlyArray<Message>) => publishAll(connection, all)
+  const contentsOf = (name: string) => contentsOfStream(connection, name)
 
   /** Waits until the archive holds so many records. */
   const archived = (name: string, records: number) =>
@@ -271,48 +222,20 @@ describe("over NATS", () => {
     expect(alone.stderr).toContain("name the servers with --nats")
   }, 300_000)
 
-  it("a record that no segment holds becomes a dead letter in a stream of its own", async () => {
-    await manager.streams.add({ name: "ODD", subjects: ["odd.>"] })
-    const args = ["archive", "add", "ODD", "--dead-letter", "ODD-DEAD", "--segment-age-ms", "200"]
-    expect((await json(...args, "--check")).settings).toMatchObject({ onError: "dead-letter" })
-    expect((await at("archive", "show", "ODD")).stderr).toContain('no archive "ODD"')
-    await json(...args)
-    const block = headers()
-    for (let index = 0; index <= 65_535; index++) block.append("a", "b")
-    const stream = jetstream(connection)
-    await stream.publish("odd.one", "first")
-    await stream.publish("odd.two", "too many headers", { headers: block })
-    await stream.publish("odd.three", "last")
-    await archived("ODD", 2)
-    const [letter] = await eventually(
-      "the letter is there",
-      async () => {
-        const streams = await manager.streams.list().next()
-        const isThere = streams.some(
-          ({ config, state }) => config.name === "ODD-DEAD" && state.messages > 0
-        )
-        return isThere ? await contentsOf("ODD-DEAD") : undefined
-      },
-      limitMs
-    )
-    expect(letter).toMatchObject({ subject: "ODD-DEAD.odd.two", data: "too many headers" })
-    expect(letter?.headers.slice(-4, -1)).toEqual([
-      ["Holdfast-Shard", "ODD"],
-      ["Holdfast-Position", "2"],
-      ["Holdfast-Attempts", "1"]
-    ])
-    expect((await at("read", "ODD", "--raw")).stdout).toBe("first\nlast\n")
-  }, 300_000)
-
-  it("what an archive could not do is refused when it is added", async () => {
+  it("archive add --check adds nothing; what an archive could not do is refused", async () => {
+    const checked = await json("archive", "add", "NEW", "--dead-letter", "NEW-DEAD", "--check")
+    expect(checked.origin).toEqual({ name: "NEW", stream: "NEW", shards: [] })
+    expect(checked.settings).toMatchObject({ goal: 2, onError: "dead-letter" })
+    expect((await at("archive", "show", "NEW")).stderr).toContain('no archive "NEW"')
     await manager.streams.add({
       name: "QUEUE",
       subjects: ["queue.>"],
       retention: RetentionPolicy.Workqueue
     })
+    await manager.streams.add({ name: "TAKEN", subjects: ["taken.>"] })
     const refusals: ReadonlyArray<readonly [ReadonlyArray<string>, string]> = [
       [["QUEUE"], 'only "limits" streams can be archived'],
-      [["NEW", "--dead-letter", "OTHER"], "does not take dead letters"],
+      [["NEW", "--dead-letter", "TAKEN"], "does not take dead letters"],
       [["NEW", "--dead-letter", "NEW"], "cannot take dead letters of its own archive"],
       [["NEW", "--on-error", "dead-letter"], 'a "deadLetter" stream'],
       [["NEW", "--filter", "a..b"], "--filter cannot be used"],

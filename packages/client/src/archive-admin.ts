@@ -32,6 +32,9 @@ export interface AddArchiveOptions {
   readonly streamConfiguration?: string | undefined
 }
 
+/** An archive that is not made yet: its file id means nothing. */
+export type ArchiveDraft = Pick<ArchiveEntry, "origin" | "settings">
+
 /** What an archive holds, added up over its segments. */
 export interface ArchiveTotals {
   readonly segments: number
@@ -144,20 +147,25 @@ export const makeArchiveAdmin = (parts: {
       acceptedOr
     )
 
-  const add = Effect.fnUntraced(function* (
+  /** An archive as `add` would make it, but for its file; nothing is made. */
+  const draft = Effect.fnUntraced(function* (
     options: AddArchiveOptions
-  ): Effect.fn.Return<ArchiveEntry, AdminError> {
+  ): Effect.fn.Return<ArchiveDraft, AdminError> {
     const { name } = options
     const settings = decodeSettings({ ...archiveSettingsDefault, ...options.settings })
     if (Result.isFailure(settings)) {
       return yield* new InvalidRequest({ message: settings.failure.message })
+    }
+    if (settings.success.deadLetter === options.stream) {
+      const message = `The stream "${options.stream}" cannot take dead letters of its own archive.`
+      return yield* new InvalidRequest({ message })
     }
     const present = yield* find(name)
     if (present !== undefined && present.status !== "removed") {
       const message = `The archive "${name}" exists already; it archives "${present.origin.stream}".`
       return yield* new CatalogueRefused({ reason: "exists", message })
     }
-    const draft = {
+    const origin = decodeOrigin({
       name,
       stream: options.stream,
       shards: options.shards ?? [],
@@ -167,17 +175,20 @@ export const makeArchiveAdmin = (parts: {
       ...(options.streamConfiguration === undefined
         ? {}
         : { streamConfiguration: options.streamConfiguration })
-    }
-    const origin = decodeOrigin(draft)
+    })
     if (Result.isFailure(origin)) {
       return yield* new InvalidRequest({ message: origin.failure.message })
     }
+    return { origin: origin.success, settings: settings.success }
+  })
+
+  const add = Effect.fnUntraced(function* (
+    options: AddArchiveOptions
+  ): Effect.fn.Return<ArchiveEntry, AdminError> {
+    const { name } = options
+    const { origin, settings } = yield* draft(options)
     const fileId = yield* metadata.createFile()
-    yield* sendTo(name, {
-      _tag: "Created",
-      origin: { ...origin.success, fileId },
-      settings: settings.success
-    })
+    yield* sendTo(name, { _tag: "Created", origin: { ...origin, fileId }, settings })
     // A majority holds it, but the replica that answers may hear of it a moment later.
     return yield* Effect.retry(show(name), unheard)
   })
@@ -291,6 +302,7 @@ export const makeArchiveAdmin = (parts: {
     applyRetention,
     change,
     describe,
+    draft,
     expireSegment,
     list,
     pause: setStatus("Paused"),

@@ -3,6 +3,7 @@ export {
   type AddArchiveOptions,
   type AdminError,
   type ArchiveAdmin,
+  type ArchiveDraft,
   type ArchiveTotals
 } from "./archive-admin.ts"
 export { ArchiveClient, clientLayer } from "./archive-client.ts"

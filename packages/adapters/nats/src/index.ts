@@ -42,5 +42,5 @@ export {
   type StreamPlace
 } from "./stream-description.ts"
 export { makeNatsReplayTarget, type NatsReplayTargetOptions } from "./replay-target.ts"
-export { matchesSubject } from "./subject.ts"
+export { listenFault, matchesSubject } from "./subject.ts"
 export type { NatsShard } from "./stream-facts.ts"
