@@ -1,7 +1,7 @@
 /**
- * Any script of a daemon, with busy stores and children that die at any moment: the checkpoint never
- * passes a record that was not done, nothing at or below it comes again, and in the end every record
- * is done and the shard's end is stored.
+ * Any script of a daemon, with busy stores and children that die at any moment: the checkpoint
+ * never passes a record that was not done, nothing at or below it comes again, and in the end every
+ * record is done and the shard's end is stored.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
