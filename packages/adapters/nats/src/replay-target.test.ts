@@ -105,14 +105,16 @@ describe("a stream as the target of a replay", () => {
     })
   )
 
-  it.live("a server that is killed is waited for: each record once, in order", () =>
+  it.live("a server that is killed and forgets its ids meanwhile: each record once, in order", () =>
     Effect.gen(function* () {
-      const { open, stream, target: openTarget } = yield* makeBench
+      const { manager, open, stream, target: openTarget } = yield* makeBench
+      yield* Effect.promise(() => manager.streams.update(stream, { duplicate_window: 100_000_000 }))
       const target = yield* openTarget()
       const records = replayed(`${stream}.a`, 1, 20_000)
       const crash = Effect.gen(function* () {
         yield* Effect.sleep("60 millis")
         yield* Effect.promise(() => server().kill())
+        yield* Effect.sleep("200 millis")
         yield* Effect.promise(() => server().start())
       })
       yield* Effect.all([target.publish(records), crash], { concurrency: 2 })

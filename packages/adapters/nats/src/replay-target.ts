@@ -5,17 +5,23 @@
  *     publish    records in turn, many under way; an outage is waited out
  *
  * 1. A record is sent only if the target's own subjects take it: no other stream ever gets one.
- * 2. Only streams with the retention "limits" are written to: another one forgets what was
+ * 2. After an outage the stream itself says what it has of a batch: it may last longer than the
+ *    server remembers ids.
+ * 3. Only streams with the retention "limits" are written to: another one forgets what was
  *    consumed, and with it how far a replay has come.
  */
-import { type ReplayTarget, ReplayTargetError } from "@holdfast/records"
+import { type ReplayRecord, type ReplayTarget, ReplayTargetError } from "@holdfast/records"
 import { Effect, Option, Result, Schema, type Scope, Stream } from "effect"
 import { messageIdOf } from "./header-block.ts"
 import type { ManagedConnection } from "./managed-connection.ts"
 import { tuningOf } from "./nats-record-source.ts"
 import type { NatsError } from "./nats-error.ts"
 import { openManager } from "./open-manager.ts"
-import { makeRecordPublisher, type RecordPublishError } from "./record-publisher.ts"
+import {
+  makeRecordPublisher,
+  type OutgoingRecord,
+  type RecordPublishError
+} from "./record-publisher.ts"
 import { describeStream, lastOfStream } from "./stream-description.ts"
 import { openStreamReader } from "./stream-reader.ts"
 import { matchesSubject } from "./subject.ts"
@@ -71,31 +77,6 @@ export const makeNatsReplayTarget = Effect.fnUntraced(function* (
   })
   const subjectFault = makeSubjectCheck(stream, subjects)
 
-  const publish: ReplayTarget["publish"] = Effect.fnUntraced(function* (records) {
-    const wrong = records.findIndex((record) => subjectFault(record.subject) !== undefined)
-    const sent = wrong === -1 ? records : records.slice(0, wrong)
-    const outgoing = sent.map(({ data, headers, id, subject }) => {
-      return { data, headers, messageId: id, subject }
-    })
-    let stored = 0
-    for (let outages = 0; ;) {
-      const outcome = yield* Effect.result(publisher.publish(outgoing.slice(stored)))
-      if (Result.isSuccess(outcome)) {
-        const refused = records[sent.length]
-        if (refused === undefined) return { duplicates: outcome.success.duplicates }
-        const message = subjectFault(refused.subject) ?? "a record is refused"
-        return yield* failed("refused", message, sent.length)
-      }
-      const { code, message, stored: more } = outcome.failure
-      stored += more
-      outages = more > 0 ? 1 : outages + 1
-      if (code !== "unavailable" || outages > outagesMax) {
-        return yield* failed(targetCode(code), message, stored)
-      }
-      yield* Effect.sleep(outagePause)
-    }
-  })
-
   const readIds = (bounds: { readonly from: bigint; readonly to: bigint }) =>
     Effect.scoped(idsBetween(connection, { ...options, ...bounds }))
 
@@ -118,7 +99,72 @@ export const makeNatsReplayTarget = Effect.fnUntraced(function* (
     })
   )
 
+  /** The last id that this target is known to have stored in this run. */
+  let lastStored: string | undefined
+
+  /** How many leading records of a batch the stream has: the newest of them says it for all. */
+  const storedOf = Effect.fnUntraced(function* (
+    records: ReadonlyArray<ReplayRecord>
+  ): Effect.fn.Return<number, ReplayTargetError> {
+    const counts = new Map(records.map(({ id }, at) => [id, at + 1]))
+    if (lastStored !== undefined) counts.set(lastStored, 0)
+    let stored = 0
+    yield* Stream.runForEachWhile(earlier, (ids) =>
+      Effect.sync(() => {
+        const newest = ids.find((id) => counts.has(id))
+        stored = newest === undefined ? 0 : (counts.get(newest) ?? 0)
+        return newest === undefined
+      })
+    )
+    return stored
+  })
+
+  /** Publishes a batch; what an outage leaves in doubt is looked up before more is sent. */
+  const publishAll = Effect.fnUntraced(function* (
+    records: ReadonlyArray<ReplayRecord>
+  ): Effect.fn.Return<number, ReplayTargetError> {
+    let stored = 0
+    let isInDoubt = false
+    for (let outages = 0; ;) {
+      if (isInDoubt) yield* Effect.sleep(outagePause)
+      const attempt = Effect.gen(function* () {
+        if (isInDoubt) stored = Math.max(stored, yield* storedOf(records))
+        return yield* Effect.mapError(
+          publisher.publish(records.slice(stored).map(toOutgoing)),
+          (error) => failed(targetCode(error.code), error.message, stored + error.stored)
+        )
+      })
+      const outcome = yield* Effect.result(attempt)
+      if (Result.isSuccess(outcome)) return outcome.success.duplicates
+      const { code, message, stored: before } = outcome.failure
+      outages = before > stored ? 1 : outages + 1
+      stored = Math.max(stored, before)
+      if (code !== "unavailable" || outages > outagesMax) {
+        return yield* failed(code, message, stored)
+      }
+      isInDoubt = true
+    }
+  })
+
+  const publish: ReplayTarget["publish"] = Effect.fnUntraced(function* (records) {
+    const wrong = records.findIndex((record) => subjectFault(record.subject) !== undefined)
+    const sent = wrong === -1 ? records : records.slice(0, wrong)
+    const duplicates = yield* publishAll(sent)
+    lastStored = sent.at(-1)?.id ?? lastStored
+    const refused = records[sent.length]
+    if (refused === undefined) return { duplicates }
+    const message = subjectFault(refused.subject) ?? "a record is refused"
+    return yield* failed("refused", message, sent.length)
+  })
+
   return { name: `the stream ${stream}`, earlier, publish }
+})
+
+const toOutgoing = ({ data, headers, id, subject }: ReplayRecord): OutgoingRecord => ({
+  data,
+  headers,
+  messageId: id,
+  subject
 })
 
 /** Positions that are looked through next: so many, up to and including one. */
