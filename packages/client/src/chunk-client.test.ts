@@ -105,7 +105,7 @@ describe("reading a chunk", () => {
     })
   )
 
-  it.live("never serves a copy whose checksum is wrong, and reports it", () =>
+  it.live("metadata-I5: never serves a copy whose checksum is wrong, and reports it", () =>
     Effect.gen(function* () {
       const { cluster, read } = yield* readBack((made) => spoilDevice(made, "d1"))
       assert.isTrue(isIntact(read))
