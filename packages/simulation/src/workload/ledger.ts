@@ -10,8 +10,8 @@ const encoder = new TextEncoder()
 /** The tag of every ledger that has an entry. */
 export const anyTag = encoder.encode("any")
 
-/** The tag of ledgers by their size. */
-export const sizeTag = (size: number): Uint8Array =>
+/** The tag of ledgers by their size: it moves on with each write. */
+const sizeTag = (size: number): Uint8Array =>
   encoder.encode(`size-${String(size).padStart(6, "0")}`)
 
 /** Keeps each written word; what is written twice is there twice. */
