@@ -1,7 +1,8 @@
 /** `holdfast restore`: a stream made again from its recorded configuration, and filled. */
 import { describeStream, NatsConnections } from "@holdfast/adapter-nats"
+import type { RestorePlan } from "@holdfast/catalogue"
 import { ArchiveClient } from "@holdfast/client"
-import { failure, jsonFlag, natsConnections } from "@holdfast/process"
+import { type CommandFailure, failure, jsonFlag, natsConnections } from "@holdfast/process"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { connectedLayer, connectionFlags, type ConnectionOptions } from "../connection/connect.ts"
@@ -58,17 +59,23 @@ const restoringOf = Effect.fnUntraced(function* (
 
 /** Refuses limits that would drop records, unless it was said what to do about them. */
 const checkHazards = (
-  hazards: ReadonlyArray<string>,
+  { hazards, obstacles }: RestorePlan,
   options: { readonly adjustLimits: boolean; readonly keepLimits: boolean }
-) =>
-  hazards.length === 0 || options.adjustLimits || options.keepLimits
-    ? Effect.void
-    : Effect.fail(
-        failure(
-          `the recorded limits would drop records again (${hazards.join("; ")}): lift them with ` +
-            "--adjust-limits, or go on with --keep-limits"
-        )
+): Effect.Effect<void, CommandFailure> => {
+  if (hazards.length === 0 || options.adjustLimits) return Effect.void
+  if (!options.keepLimits) {
+    const found = hazards.join("; ")
+    return Effect.fail(
+      failure(
+        `the recorded limits would drop records again (${found}): lift them with --adjust-limits, or ` +
+          "go on with --keep-limits"
       )
+    )
+  }
+  return obstacles.length === 0
+    ? Effect.void
+    : Effect.fail(failure(`${obstacles.join("; ")}; this must be lifted with --adjust-limits`))
+}
 
 /** What is to be said of an archive once its stream is back. */
 const adviceOf = (facts: {
@@ -97,7 +104,7 @@ const ensureStream = Effect.fnUntraced(function* (restoring: Restoring, options:
     lifts: options.adjustLimits,
     subjects: subjects?.map((subject) => subject.trim())
   })
-  yield* checkHazards(plan.hazards, options)
+  yield* checkHazards(plan, options)
   yield* makeStream(restoring, plan)
   for (const one of plan.changed) yield* sayLine(`${restoring.stream}: ${one}`)
   return plan.changed

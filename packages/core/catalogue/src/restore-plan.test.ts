@@ -35,6 +35,7 @@ describe("restoring a stream", () => {
     expect(made(recorded)).toEqual({ ...recorded, name: "ORDERS" })
     expect(made(recorded, true)).toEqual({ ...lifted, name: "ORDERS" })
     expect(plan(recorded, true).changed[0]).toContain(words)
+    expect(plan(recorded).obstacles).toHaveLength("retention" in recorded ? 1 : 0)
   })
 
   it.each([

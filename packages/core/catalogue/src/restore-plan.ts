@@ -26,6 +26,8 @@ export interface RestorePlan {
   readonly changed: ReadonlyArray<string>
   /** Recorded limits that would drop records, each in words; lifted ones stand in `changed`. */
   readonly hazards: ReadonlyArray<string>
+  /** Those among them with which nothing can be replayed at all. */
+  readonly obstacles: ReadonlyArray<string>
 }
 
 /** A recorded configuration that cannot be used. */
@@ -63,6 +65,7 @@ const numberOf = (fields: Fields, name: string): number => {
 
 interface Hazard {
   readonly text: string
+  readonly isObstacle?: boolean
   readonly lifted: Fields
 }
 
@@ -92,7 +95,7 @@ const hazardsOf = (fields: Fields, { bytes, oldestAgeNanos, records }: RestoredR
   const { retention } = fields
   if (isSet(retention) && retention !== "limits") {
     const text = `the retention is "${String(retention)}": records go when they were consumed, or at once`
-    found.push({ text, lifted: { retention: "limits" } })
+    found.push({ text, isObstacle: true, lifted: { retention: "limits" } })
   }
   return found
 }
@@ -134,6 +137,7 @@ export const planRestore = (options: {
   return Result.succeed({
     configuration: text,
     hazards: hazards.map((hazard) => hazard.text),
+    obstacles: hazards.flatMap(({ isObstacle = false, text: one }) => (isObstacle ? [one] : [])),
     changed: [
       ...removed.map(([field, reason]) => `${field} is left out: ${reason}`),
       ...(largest === 0
