@@ -340,6 +340,14 @@ describe("reports", () => {
     expect(devices(cluster)).toContain("a online")
   })
 
+  it("metadata-B3: a lease of the service's last life is over", () => {
+    const { cluster, send } = restarted()
+    succeed(send(0))
+    cluster.restartService()
+    succeed(cluster.sign("h1"))
+    expect(codeOf(send(0))).toBe("lease-expired")
+  })
+
   it("metadata-B5: a second report of the same epoch is refused cheaply", () => {
     const { cluster, send } = restarted()
     for (const part of [0, 1, 2]) succeed(send(part))

@@ -80,13 +80,19 @@ const replayEntry = (draft: Draft, entry: JournalEntry): void => {
   }
 }
 
-/** Rebuilds the state from the entries of a snapshot and of the log after it, in order. */
+/**
+ * Rebuilds the state from the entries of a snapshot and of the log after it, in order. Leases to
+ * report are numbered from `reportsFrom`: drawn at each start, it keeps a part that was sent to the
+ * service's last life from being taken as one of this life.
+ */
 export const recover = (
   settings: Settings,
   entries: Iterable<JournalEntry>,
-  now: number
+  now: number,
+  options: { readonly reportsFrom?: number } = {}
 ): State => {
   const draft = openDraft(emptyState(settings), now)
+  draft.scalars.reportSequence = options.reportsFrom ?? 0
   for (const entry of entries) replayEntry(draft, entry)
   return sealDraft(draft).state
 }

@@ -1,7 +1,7 @@
 /** The state after a start: the journal's snapshot and the entries after it. */
 import { decodeJournal, recover, replay, type State } from "@holdfast/chunk-map"
 import { Journal, JournalError } from "@holdfast/storage"
-import { Effect, Result, Stream } from "effect"
+import { Effect, Random, Result, Stream } from "effect"
 import { monotonicMillis } from "./monotonic.ts"
 import type { Resolved } from "./options.ts"
 
@@ -17,7 +17,8 @@ export const recoverState = Effect.fnUntraced(function* (
 ): Effect.fn.Return<State, JournalError, Journal> {
   const journal = yield* Journal
   const contents = yield* journal.recover
-  let state = recover(options.map, [], yield* monotonicMillis)
+  const reportsFrom = yield* Random.nextIntBetween(0, 2 ** 31)
+  let state = recover(options.map, [], yield* monotonicMillis, { reportsFrom })
   const replayAll = (records: Stream.Stream<Uint8Array, JournalError>) =>
     records.pipe(
       Stream.grouped(RECORDS_AT_A_TIME),
