@@ -88,10 +88,12 @@ const writeUntilItDies = async (fileId: number): Promise<void> => {
 
 const lost = async (): Promise<ReadonlyArray<ChunkDescription>> => {
   const missing: Array<ChunkDescription> = []
-  for (let from = 0; from < answered.length; from += searchedTogether) {
+  for (let from = 0; from < answered.length;) {
     const asked = answered.slice(from, from + searchedTogether)
     const chunks = asked.map(({ chunkId, fileId }) => ({ fileId, chunkId }))
     const { results } = await runtime.runPromise(ask(MetadataOperations.search, { chunks }))
+    // As many as fit one message were answered.
+    from += results.length
     results.forEach((result, index) => {
       const chunk = asked[index]
       if (chunk === undefined) return

@@ -111,7 +111,10 @@ export const locate = operation({
   response: ChunkLocation
 })
 
-/** Where many chunks are; one result each, in order. */
+/**
+ * Where many chunks are; one result each, in order, for the first of them whose results fit one
+ * message, at least one: ask for the others again.
+ */
 export const search = operation({
   service: "metadata",
   name: "search",

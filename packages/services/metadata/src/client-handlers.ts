@@ -125,8 +125,18 @@ const named = (devices: ReadonlyArray<PublishedDevice>) =>
     })
   )
 
+/** Bytes of a result in JSON beside its holders, at most. */
+const resultBytes = 256
+
+/** Bytes of a holder in JSON, at most. */
+const targetBytes = ({ capability, deviceId, hostId, url }: ChunkTarget): number =>
+  deviceId.length + hostId.length + url.length + capability.length + 64
+
 /** The handlers of what clients ask. */
-export const clientHandlers = (engine: Engine) => ({
+export const clientHandlers = (
+  engine: Engine,
+  { answerBytesMax }: { readonly answerBytesMax: number }
+) => ({
   createFile: (_request: object, context: RequestContext) =>
     engine.submit(
       (draft) => run(createFile(draft, { requestId: context.requestId }), refused),
@@ -205,14 +215,13 @@ export const clientHandlers = (engine: Engine) => ({
       waitOf(context)
     )
     const results: Array<MetadataOperations.SearchResult> = []
-    const wanted = all.map((found) => readsOf(engine, found))
-    const targets = yield* targetsOf(engine, wanted.flat())
-    let next = 0
-    all.forEach((found, index) => {
-      const count = wanted[index]?.length ?? 0
-      results.push(asSearchResult(found, targets.slice(next, next + count)))
-      next += count
-    })
+    let room = answerBytesMax
+    for (const found of all) {
+      const holders = yield* targetsOf(engine, readsOf(engine, found))
+      room -= resultBytes + holders.reduce((sum, holder) => sum + targetBytes(holder), 0)
+      if (room < 0 && results.length > 0) break
+      results.push(asSearchResult(found, holders))
+    }
     return { results }
   }),
 

@@ -63,6 +63,10 @@ describe("metadata service", () => {
             results.results.map((result) => result._tag),
             ["Found", "NoSuchChunk"]
           )
+          const many = Array.from({ length: 5_000 }, () => chunk)
+          const some = (yield* ask(search, { chunks: many })).results
+          assert.isTrue(some.length > 500 && some.length < many.length, `${some.length} results`)
+          assert.isTrue(some.every(({ _tag }) => _tag === "Found"))
           assert.deepStrictEqual((yield* ask(free, { chunks: [chunk] })).results, ["freed"])
           const reply = yield* puppets[0]!.beat()
           assert.strictEqual(reply.commands[0]?._tag, "Delete")

@@ -12,7 +12,7 @@
  * 3. Stopping: no new requests, answers to those that wait, then the journal is let go.
  */
 import { tick, type State } from "@holdfast/chunk-map"
-import type { Messaging, MessagingError } from "@holdfast/messaging"
+import { Messaging, type MessagingError } from "@holdfast/messaging"
 import type { Journal, JournalError } from "@holdfast/storage"
 import {
   MetadataChunkServerOperations,
@@ -45,6 +45,8 @@ export type MetadataPorts = Journal | Messaging
 
 /** How often a journal that failed is tried. */
 const PROBE_MS = 1_000
+/** Bytes of a message that are no answer. */
+const envelopeBytes = 16_384
 /** How often the metrics are brought up to date. */
 const METRICS_MS = 5_000
 
@@ -86,7 +88,8 @@ const serveAll = Effect.fnUntraced(function* (options: Resolved, engine: Engine)
         Effect.map(handler(request, context), (response) => ({ response }))
     })
   const chunkServers = chunkServerHandlers(engine)
-  const clients = clientHandlers(engine)
+  const { maxPayloadBytes } = yield* Messaging
+  const clients = clientHandlers(engine, { answerBytesMax: maxPayloadBytes - envelopeBytes })
   const operators = operatorHandlers(engine)
   const inspect = inspectHandlers(engine)
   yield* serve(MetadataChunkServerOperations.heartbeat, chunkServers.heartbeat)

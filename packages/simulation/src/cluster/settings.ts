@@ -13,7 +13,6 @@ export const mapSettings: Partial<Settings> = {
   extensionMs: 2_000,
   repairDelayMs: 2_000,
   leaseMs: 20_000,
-  reportLeaseMs: 10_000,
   copyTimeoutMs: 10_000,
   deletionTimeoutMs: 10_000,
   commandResendMs: 3_000,

@@ -50,6 +50,7 @@ class Orders {
   readonly #unknownSince = new Map<string, number>()
   readonly #judged = new Set<string>()
   readonly #closed = new Set<string>()
+  readonly #allotted = new Set<string>()
   readonly #cluster: SimulatedCluster
   readonly #history: ChunkHistory
   #fullAt = 0
@@ -149,7 +150,11 @@ class Orders {
 
   allotted(chunk: ChunkName, devices: ReadonlyArray<string>): void {
     for (const device of devices) {
-      if (this.#closed.has(device)) this.#report("closed-used", placeOf(device, chunk))
+      const place = placeOf(device, chunk)
+      // A request that is repeated is answered as it was before the device was closed.
+      if (this.#allotted.has(place)) continue
+      this.#allotted.add(place)
+      if (this.#closed.has(device)) this.#report("closed-used", place)
     }
   }
 
