@@ -70,11 +70,11 @@ const writeUntilItDies = async (fileId: number): Promise<void> => {
     puppet?.copies.set(`${chunk.fileId}/${chunk.chunkId}@${chunk.version}`, chunk)
   }
   const killed = service
-  let isGone = false
+  const gone = new AbortController()
   void killed?.exited.then(() => {
-    isGone = true
+    gone.abort()
   })
-  while (!isGone) {
+  while (!gone.signal.aborted) {
     const committing = commitOne({ connection, fileId, mac, onStored })
     await committing.then(
       (chunk) => answered.push(chunk),

@@ -177,7 +177,8 @@ const syncApplication = Effect.fnUntraced(function* (context: AntiEntropyContext
   const shared = KeySet.intersection(own, keysOwnedBy(settings.distribution, peer))
   let waiting: ReadonlyArray<KeyRange> = shared
   let busy = 0
-  while (waiting.length > 0 && (isThorough || busy <= BUSY_MAX)) {
+  const busyMax = isThorough ? Infinity : BUSY_MAX
+  while (waiting.length > 0 && busy <= busyMax) {
     const asked = waiting.slice(0, RANGES_MAX)
     const ranges = yield* Effect.forEach(asked, (range) => digestOf(context, application, range))
     const { response } = yield* callCompare({
