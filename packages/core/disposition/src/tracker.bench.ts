@@ -5,6 +5,7 @@
  *
  * The baseline of the first figure is a Map from position to entry that knows no watermark.
  */
+import { figuresOf } from "@holdfast/suites/figures"
 import { checkpoint } from "./checkpoint.ts"
 import { decodeMap } from "./map-decode.ts"
 import { encodeMap } from "./map-encode.ts"
@@ -19,8 +20,7 @@ const limits = {
   partsPerRecord: 1_000_000
 }
 const open = (): Tracker => new Tracker({ limits, epoch: 1, after: undefined })
-const print = (name: string, figure: number, unit: string, bar: string): void =>
-  console.log(`${name.padEnd(46)} ${figure.toFixed(2).padStart(10)} ${unit.padEnd(12)} ${bar}`)
+const say = figuresOf("disposition")
 
 let seed = 42
 const random = (below: number): number => {
@@ -72,8 +72,13 @@ const runBaseline = (): number => {
 runTracker()
 const rate = Math.max(runTracker(), runTracker())
 const baseline = Math.max(runBaseline(), runBaseline())
-print("admit and complete, 1,000 in flight", rate, "M pairs/s", "bar 10")
-print("  against a Map without a watermark", rate / baseline, "times", "")
+say({
+  what: "admit and complete, 1,000 in flight",
+  value: rate,
+  unit: "million pairs a second",
+  bar: { atLeast: 10 }
+})
+say({ what: "  against a Map without a watermark", value: rate / baseline, unit: "times" })
 
 const shuffled = (count: number): ReadonlyArray<number> => {
   const order = Array.from({ length: count }, (_, index) => index)
@@ -100,7 +105,12 @@ const measureParts = (): number => {
 }
 const best = (measure: () => number): number =>
   Math.min(...Array.from({ length: 15 }, () => measure()))
-print("one record of 100,000 parts, random order", best(measureParts), "ms", "bar 50")
+say({
+  what: "one record of 100,000 parts, random order",
+  value: best(measureParts),
+  unit: "ms",
+  bar: { atMost: 50 }
+})
 
 const halfFinished = (): Tracker => {
   const tracker = open()
@@ -118,11 +128,16 @@ const encode = (): { readonly ms: number; readonly bytes: Uint8Array } => {
   return { ms: performance.now() - started, bytes }
 }
 const encoded = { bytes: encode().bytes, ms: best(() => encode().ms) }
-print("map of a span of 100,000, half of it finished", encoded.bytes.length / 1024, "KiB", "bar 16")
-print("  encoded in", encoded.ms, "ms", "bar 5")
+say({
+  what: "map of a span of 100,000, half of it finished",
+  value: encoded.bytes.length / 1024,
+  unit: "KiB",
+  bar: { atMost: 16 }
+})
+say({ what: "  encoded in", value: encoded.ms, unit: "ms", bar: { atMost: 5 } })
 const decodeStarted = performance.now()
 decodeMap(encoded.bytes, { base: undefined, newest: undefined })
-print("  decoded in", performance.now() - decodeStarted, "ms", "")
+say({ what: "  decoded in", value: performance.now() - decodeStarted, unit: "ms" })
 
 const measureMemory = (): number => {
   const collect = globalThis.gc ?? ((): void => undefined)
@@ -139,4 +154,9 @@ const measureMemory = (): number => {
   if (tracker.isEmpty) throw new Error("nothing is in flight")
   return grown / count
 }
-print("memory a record in flight", measureMemory(), "bytes", "bar 64 (with --expose-gc)")
+say({
+  what: "memory a record in flight",
+  value: measureMemory(),
+  unit: "bytes",
+  bar: { atMost: 64 }
+})
