@@ -2,7 +2,7 @@
  * Runs the benchmarks that stand beside the packages, one process each, one after the other.
  *
  *     npm run bench                        all of them
- *     npm run bench -- --only segment      those whose path contains a word; a bare word says the same
+ *     npm run bench -- --only segment      those whose path contains a word
  *     npm run bench -- --json FILE         what was reached, as a JSON array of rows
  */
 import { spawnSync } from "node:child_process"
