@@ -8,7 +8,13 @@
  * | freed-lives | what was freed is not found in the end, and no device holds it |
  * | file-reused | no file id is given out twice |
  */
-import { ChunkClient, crc32, MetadataClient, type WrittenChunk } from "@holdfast/client"
+import {
+  type CallFailed,
+  ChunkClient,
+  crc32,
+  MetadataClient,
+  type WrittenChunk
+} from "@holdfast/client"
 import { type ChunkName, ChunkTransport } from "@holdfast/storage"
 import { Clock, Effect, Random, Result, Stream } from "effect"
 import { copiesOf } from "../oracle/chunk-history.ts"
@@ -60,15 +66,15 @@ const write = Effect.fnUntraced(function* (book: Book, fileId: number) {
   book.written.push({ chunk: outcome.success.chunk, bytes, state: "kept" })
 })
 
+const versionsOf = (book: Book, { chunkId, fileId }: Chunk): ReadonlyArray<Written> =>
+  book.written.filter(({ chunk }) => chunk.fileId === fileId && chunk.chunkId === chunkId)
+
 /** Writes a chunk's next version, step by step, as the chunk client does for a first one. */
-const rewrite = Effect.fnUntraced(function* (book: Book, old: Written) {
+const writeNext = Effect.fnUntraced(function* (book: Book, { chunkId, fileId }: Chunk) {
   const metadata = yield* MetadataClient
   const transport = yield* ChunkTransport
   const bytes = drawBytes(book.random)
-  const { chunkId, fileId } = old.chunk
   const size = bytes.length
-  // From here on the old version may be replaced, whatever is answered.
-  old.state = "replaced"
   const granted = yield* metadata.alloc({ fileId, chunkId, size, want: goal, min: 1, exclude: [] })
   const outcomes = yield* transport.write({
     chunk: granted.chunk,
@@ -78,15 +84,42 @@ const rewrite = Effect.fnUntraced(function* (book: Book, old: Written) {
     deadline: "4 seconds"
   })
   const receipts = outcomes.flatMap((each) => (each._tag === "Stored" ? [each.receipt] : []))
-  if (receipts.length === 0) return yield* metadata.abandon(granted.lease)
+  if (receipts.length === 0) {
+    yield* metadata.abandon(granted.lease)
+    return undefined
+  }
   const chunk = { ...granted.chunk, length: size, checksum: crc32(bytes) }
   yield* metadata.publish({ lease: granted.lease, chunk, goal, min: 1, receipts })
-  for (const each of book.written) {
-    const isOlder = each.chunk.fileId === fileId && each.chunk.chunkId === chunkId
-    if (isOlder && each.chunk.version < chunk.version) each.state = "replaced"
-  }
-  book.written.push({ chunk, bytes, state: "kept" })
+  const written: Written = { chunk, bytes, state: "kept" }
+  return written
 })
+
+/**
+ * Writes a chunk anew, by one writer or by two at once. Of two the newer version is what is kept,
+ * in whichever order they were committed; unless one of them cannot tell what became of it.
+ */
+const rewrite = Effect.fnUntraced(function* (book: Book, old: Written) {
+  // From here on the old version may be replaced, whatever is answered.
+  old.state = "replaced"
+  const writers = book.random.chance(0.5) ? 1 : 2
+  const outcomes = yield* Effect.all(
+    Array.from({ length: writers }, () => Effect.result(writeNext(book, old.chunk))),
+    { concurrency: "unbounded" }
+  )
+  if (outcomes.some((outcome) => Result.isFailure(outcome) && mayHaveHappened(outcome.failure))) {
+    return
+  }
+  const newest = outcomes
+    .flatMap((outcome) => (Result.isSuccess(outcome) && outcome.success ? [outcome.success] : []))
+    .sort((one, other) => other.chunk.version - one.chunk.version)
+    .at(0)
+  if (newest === undefined) return
+  for (const each of versionsOf(book, old.chunk)) each.state = "replaced"
+  book.written.push(newest)
+})
+
+/** A refusal changed nothing; of anything else nobody knows. */
+const mayHaveHappened = ({ code }: CallFailed): boolean => code !== "stale-version"
 
 const check = Effect.fnUntraced(function* (book: Book, { bytes, chunk }: Written) {
   const chunks = yield* ChunkClient
