@@ -5,10 +5,12 @@
  *
  * The baseline is MD5 over the same bytes and nothing else.
  */
+import { figuresOf } from "@holdfast/suites/figures"
 import { Option } from "effect"
 import { createHash } from "node:crypto"
 import { Aggregator, deaggregator, type NewUserRecord } from "./index.ts"
 
+const say = figuresOf("aggregate")
 const md5 = (bytes: Uint8Array): Uint8Array => createHash("md5").update(bytes).digest()
 const none = (bytes: Uint8Array): Uint8Array => bytes.subarray(-16)
 const perMessage = 400
@@ -51,22 +53,23 @@ const opening = (inputs: ReadonlyArray<Uint8Array>, digest: typeof md5): number 
   })
 }
 
-const print = (name: string, figure: number, unit: string, bar: string): void =>
-  console.log(`${name.padEnd(56)} ${figure.toFixed(2).padStart(8)} ${unit.padEnd(12)} ${bar}`)
-
 const few = userRecords(10)
 const shared = build(few)
 const digestAlone = rate(() => shared.forEach((input) => md5(input.subarray(4, -16))))
 const opened = opening(shared, md5)
-print("deaggregate and MD5, 100 B, 10 keys a message", opened, "M records/s", "bar 1.5")
-print("  against MD5 alone over the same bytes", opened / digestAlone, "times", "")
-print("  MD5 alone", digestAlone, "M records/s", "")
-print(
-  "deaggregate and MD5, 100 B, a key for each record",
-  opening(build(userRecords(perMessage)), md5),
-  "M records/s",
-  ""
-)
+say({
+  what: "deaggregate and MD5, 100 B, 10 keys a message",
+  value: opened,
+  unit: "million records a second",
+  bar: { atLeast: 1.5 }
+})
+say({ what: "  against MD5 alone over the same bytes", value: opened / digestAlone, unit: "times" })
+say({ what: "  MD5 alone", value: digestAlone, unit: "million records a second" })
+say({
+  what: "deaggregate and MD5, 100 B, a key for each record",
+  value: opening(build(userRecords(perMessage)), md5),
+  unit: "million records a second"
+})
 
 // The digest at the end of each message is put where `none` finds it: parsing alone.
 const unchecked = shared.map((input) => {
@@ -74,10 +77,13 @@ const unchecked = shared.map((input) => {
   copy.set(copy.subarray(-32, -16), copy.length - 16)
   return copy
 })
-print("deaggregate without the digest", opening(unchecked, none), "M records/s", "")
-print(
-  "aggregate and MD5, 100 B, 10 keys a message",
-  rate(() => build(few)),
-  "M records/s",
-  ""
-)
+say({
+  what: "deaggregate without the digest",
+  value: opening(unchecked, none),
+  unit: "million records a second"
+})
+say({
+  what: "aggregate and MD5, 100 B, 10 keys a message",
+  value: rate(() => build(few)),
+  unit: "million records a second"
+})

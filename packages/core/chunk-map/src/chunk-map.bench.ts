@@ -1,9 +1,10 @@
 /**
- * Speed and size of the chunk map. One line a figure: name, figure, unit, bar, ratio to a baseline.
+ * Speed and size of the chunk map, one line a figure.
  * Times are CPU time of the process, so that other work on the machine does not change them much.
  *
  *   node --conditions=@holdfast/source packages/core/chunk-map/src/chunk-map.bench.ts [chunks]
  */
+import { figuresOf } from "@holdfast/suites/figures"
 import * as Result from "effect/Result"
 import { alloc, createFile } from "./alloc.ts"
 import { openDraft, sealDraft, type Draft } from "./draft.ts"
@@ -29,11 +30,7 @@ const settings = {
 }
 let now = 1_000
 
-const figure = (name: string, value: number, unit: string, bar: string, ratio = "") => {
-  console.log(
-    [name, value.toLocaleString("en", { maximumFractionDigits: 1 }), unit, bar, ratio].join("\t")
-  )
-}
+const say = figuresOf("chunk-map")
 /** CPU time of this process in milliseconds: what the figures are per, whatever else runs. */
 const clock = () => {
   const { user, system } = process.cpuUsage()
@@ -155,8 +152,13 @@ for (let from = 0; from < published; from += batch) {
   })
   publishMs += clock() - start
 }
-figure("core alloc, batched", published / (allocMs / 1000), "/s", "")
-figure("core publish, batched", published / (publishMs / 1000), "/s", "1,000,000/s")
+say({ what: "alloc, batched", value: published / (allocMs / 1000), unit: "a second" })
+say({
+  what: "publish, batched",
+  value: published / (publishMs / 1000),
+  unit: "a second",
+  bar: { atLeast: 1_000_000 }
+})
 
 // --- locate ---
 const keys = Array.from({ length: 200_000 }, (_one, index) => ({
@@ -179,18 +181,17 @@ for (let round = 0; round < rounds; round++) {
 }
 const baselineRate = (rounds * keys.length) / ((clock() - start) / 1000)
 if (found !== 2 * rounds * keys.length) throw new Error(`found ${found}`)
-figure(
-  "core locate",
-  locateRate,
-  "/s",
-  "2,000,000/s",
-  `${(locateRate / baselineRate).toFixed(2)} of a Map of strings`
-)
+say({ what: "locate", value: locateRate, unit: "a second", bar: { atLeast: 2_000_000 } })
+say({ what: "  against a Map of strings", value: locateRate / baselineRate, unit: "times" })
 
 // --- the sweep over chunks that are as they should be ---
 start = clock()
 for (let round = 0; round < 10; round++) [state] = step(state, tick)
-figure("core sweep", (10 * settings.sweepChunks) / ((clock() - start) / 1000), "chunks/s", "")
+say({
+  what: "sweep",
+  value: (10 * settings.sweepChunks) / ((clock() - start) / 1000),
+  unit: "chunks a second"
+})
 
 // --- size: `chunks` chunks of 3 replicas ---
 state = emptyState(settings)
@@ -215,9 +216,18 @@ const settle = () => {
 const before = settle()
 start = clock()
 state = recover(settings, entries(), now)
-figure("core recover", chunks / ((clock() - start) / 1000), "chunks/s", "")
+say({
+  what: "recover",
+  value: chunks / ((clock() - start) / 1000),
+  unit: "chunks a second"
+})
 for (let index = 0; index < deviceCount; index++) state = report(state, index, []).state
-figure("core bytes a chunk", (settle() - before) / chunks, `bytes (${chunks} chunks)`, "32 at most")
+say({
+  what: `memory a chunk, ${chunks.toLocaleString("en-US")} chunks`,
+  value: (settle() - before) / chunks,
+  unit: "bytes",
+  bar: { atMost: 32 }
+})
 
 // --- a device report of a million chunks, in parts of 5,000 ---
 const reported = Array.from({ length: Math.min(chunks, 1_000_000) }, (_one, index) => copy(index))
@@ -225,5 +235,10 @@ state = recover(settings, entries(), now)
 start = clock()
 const done = report(state, 0, reported)
 const reportMs = clock() - start
-figure(`core report of ${reported.length} chunks`, reportMs, "ms", "1,000 ms")
-figure("core report, longest part", done.longest, "ms", "50 ms")
+say({
+  what: `report of ${reported.length.toLocaleString("en-US")} chunks`,
+  value: reportMs,
+  unit: "ms",
+  bar: { atMost: 1_000 }
+})
+say({ what: "  its longest part", value: done.longest, unit: "ms", bar: { atMost: 50 } })

@@ -1,7 +1,10 @@
 /** The planner with 100 and 1,000 members, beside sorting as many keys. */
+import { figuresOf, type Figure } from "@holdfast/suites/figures"
 import { Result } from "effect"
 import { randomBytes } from "node:crypto"
 import { distribute, keyFromBytes, PeerId, rebalance, serviceSet } from "./index.ts"
+
+const say = figuresOf("keyspace")
 
 const milliseconds = (run: () => void): number => {
   run()
@@ -10,7 +13,7 @@ const milliseconds = (run: () => void): number => {
   return (performance.now() - start) / 3
 }
 
-for (const [count, bar] of [
+for (const [count, atMost] of [
   [100, 50],
   [1_000, 1_000]
 ] as const) {
@@ -20,29 +23,33 @@ for (const [count, bar] of [
   const live = new Set(members.map(({ peer }) => peer))
   const keys = Array.from({ length: count }, () => keyFromBytes(randomBytes(32)))
   const baseline = milliseconds(() => void keys.toSorted())
-  const print = (name: string, figure: number, limit: string): void =>
-    console.log(
-      `${name}, ${count} peers\t${figure.toFixed(2)}\tms\tbar ${limit}\t${(figure / baseline).toFixed(0)} times a sort of as many keys`
-    )
-  print(
-    "plan of a join",
-    milliseconds(() => void rebalance({ current, members: more, epoch: 2 })),
-    `${bar}`
-  )
+  const sayTime = (figure: Omit<Figure, "unit">): void => {
+    const what = `${figure.what}, ${count} peers`
+    say({ ...figure, what, unit: "ms" })
+    say({
+      what: `  ${what}, against a sort`,
+      value: figure.value / baseline,
+      unit: "times"
+    })
+  }
+  sayTime({
+    what: "plan of a join",
+    value: milliseconds(() => void rebalance({ current, members: more, epoch: 2 })),
+    bar: { atMost }
+  })
   const rest = members.slice(1)
-  print(
-    "plan of an ejection",
-    milliseconds(() => void rebalance({ current, members: rest, epoch: 2 })),
-    `${bar}`
-  )
-  print(
-    "distribution",
-    milliseconds(() => void distribute({ members, epoch: 1 })),
-    `${bar}`
-  )
-  print(
-    "service set",
-    milliseconds(() => void serviceSet({ distribution: current, live, random: 7 })),
-    "none"
-  )
+  sayTime({
+    what: "plan of an ejection",
+    value: milliseconds(() => void rebalance({ current, members: rest, epoch: 2 })),
+    bar: { atMost }
+  })
+  sayTime({
+    what: "distribution",
+    value: milliseconds(() => void distribute({ members, epoch: 1 })),
+    bar: { atMost }
+  })
+  sayTime({
+    what: "service set",
+    value: milliseconds(() => void serviceSet({ distribution: current, live, random: 7 }))
+  })
 }

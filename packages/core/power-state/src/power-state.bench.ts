@@ -1,4 +1,5 @@
 /** The speed of the power state: one line a figure, with its bar. */
+import { figuresOf } from "@holdfast/suites/figures"
 import { Result } from "effect"
 import type { Fold, PowerState } from "./index.ts"
 import {
@@ -10,6 +11,8 @@ import {
   merge,
   pendingCount
 } from "./index.ts"
+
+const say = figuresOf("power-state")
 
 const counter: Fold<number, number, number> = {
   initial: 0,
@@ -43,8 +46,6 @@ const timed = (run: () => void): number => {
   run()
   return performance.now() - begin
 }
-const report = (name: string, figure: number, unit: string, bar: string): void =>
-  console.log(`${name.padEnd(58)} ${figure.toFixed(2).padStart(10)} ${unit.padEnd(4)} ${bar}`)
 
 /** Pending stays at `pending`: bob acknowledges every so often, alice each time. */
 const steady = (pending: number, folded: number, request: (index: number) => string | null) => {
@@ -63,16 +64,37 @@ const steady = (pending: number, folded: number, request: (index: number) => str
 const fresh = (index: number) => `request-${index}`
 steady(100, 0, none)
 const base = steady(100, 0, none)
-report("event and acknowledgement, 100 to 200 pending", base, "us", "at most 20")
-report("  with request ids", steady(100, 0, fresh), "us", "at most 20")
+say({
+  what: "event and acknowledgement, 100 to 200 pending",
+  value: base,
+  unit: "microseconds",
+  bar: { atMost: 20 }
+})
+say({
+  what: "  event and acknowledgement with request ids",
+  value: steady(100, 0, fresh),
+  unit: "microseconds",
+  bar: { atMost: 20 }
+})
 const later = steady(100, 200_000, none)
-report("  after 200,000 folded", later, "us", `ratio ${(later / base).toFixed(2)}, flat`)
+say({
+  what: "  after 200,000 folded",
+  value: later,
+  unit: "microseconds",
+  bar: { atMost: 20 }
+})
+say({ what: "  after 200,000 folded, against none folded", value: later / base, unit: "times" })
 
 const folding = timed(() => {
   const state = save(save(fill(born(), 500_000, none)), bob)
   if (infimumValue(state) !== 500_000 || pendingCount(state) !== 0) throw new Error("not folded")
 })
-report("500,000 events folded, 2 participants, one acknowledgement", folding, "ms", "at most 1000")
+say({
+  what: "500,000 events folded, 2 participants, one acknowledgement",
+  value: folding,
+  unit: "ms",
+  bar: { atMost: 1_000 }
+})
 
 const mergeTime = (request: (side: string) => (index: number) => string | null): number => {
   const common = fill(born(), 500, request("common"))
@@ -93,18 +115,18 @@ const mergeTime = (request: (side: string) => (index: number) => string | null):
   return elapsed / rounds
 }
 mergeTime(() => none)
-report(
-  "merge of 1,000 pending, half of it new",
-  mergeTime(() => none),
-  "ms",
-  "at most 2"
-)
-report(
-  "  with request ids",
-  mergeTime((side) => (index) => `${side}-${index}`),
-  "ms",
-  "at most 2"
-)
+say({
+  what: "merge of 1,000 pending, half of it new",
+  value: mergeTime(() => none),
+  unit: "ms",
+  bar: { atMost: 2 }
+})
+say({
+  what: "  merge with request ids",
+  value: mergeTime((side) => (index) => `${side}-${index}`),
+  unit: "ms",
+  bar: { atMost: 2 }
+})
 
 const bytesPerPending = (request: (index: number) => string | null): number => {
   const count = 200_000
@@ -117,4 +139,11 @@ const bytesPerPending = (request: (index: number) => string | null): number => {
   return (after - before) / count
 }
 if (globalThis.gc === undefined) console.log("memory: run with --expose-gc")
-else report("memory of a pending event", bytesPerPending(none), "B", "at most 120")
+else {
+  say({
+    what: "memory of a pending event",
+    value: bytesPerPending(none),
+    unit: "bytes",
+    bar: { atMost: 120 }
+  })
+}

@@ -3,6 +3,7 @@
  *
  * Run: node --conditions=@holdfast/source packages/core/segment/src/segment.bench.ts
  */
+import { figuresOf } from "@holdfast/suites/figures"
 import { Result } from "effect"
 import { createHash } from "node:crypto"
 import { crc32, gzipSync, zstdCompressSync, zstdDecompressSync } from "node:zlib"
@@ -24,6 +25,7 @@ const hash = {
 }
 const platform = { crc32, codecs: [noCompression, zstd], hashes: [hash] }
 const count = 200_000
+const say = figuresOf("segment")
 
 const payload = (at: number, bytes: number): Uint8Array => {
   const airports = ["ABQ", "JFK", "SFO", "ORD", "PHX", "LAX"]
@@ -46,9 +48,6 @@ const recordsOf = (bytes: number): ReadonlyArray<SegmentRecord> =>
     data: payload(at, bytes)
   }))
 
-const print = (name: string, figure: number, unit: string, bar: string, ratio: string): void =>
-  console.log([name, figure.toFixed(0), unit, bar, ratio].join("\t"))
-
 const best = (run: () => void): number => {
   let seconds = Infinity
   for (let turn = 0; turn < 4; turn++) {
@@ -59,7 +58,6 @@ const best = (run: () => void): number => {
   return seconds
 }
 
-console.log("name\tfigure\tunit\tbar\tratio")
 for (const bytes of [100, 256]) {
   const records = recordsOf(bytes)
   const copying = best(() => {
@@ -80,20 +78,32 @@ for (const bytes of [100, 256]) {
     }
     const files = write()
     const encoding = best(write)
-    const ratio = (seconds: number) => `${(seconds / copying).toFixed(1)}x a copy of the payloads`
     const label = `${bytes} B, ${codec.name}`
-    print(`encode ${label}`, count / encoding, "records/s", "1000000", ratio(encoding))
+    const sayRate = (what: string, seconds: number): void => {
+      say({ what, value: count / seconds, unit: "records a second" })
+      say({
+        what: `  ${what}, against a copy of the payloads`,
+        value: seconds / copying,
+        unit: "times"
+      })
+    }
+    sayRate(`encode ${label}`, encoding)
     const decoding = best(() => {
       for (const file of files) {
         const { records: found } = Result.getOrThrow(decodeSegment(file, { platform }))
         if (found.length === 0) throw new Error("nothing was decoded")
       }
     })
-    print(`decode ${label}`, count / decoding, "records/s", "1000000", ratio(decoding))
+    sayRate(`decode ${label}`, decoding)
     const stored = files.reduce((sum, file) => sum + file.length, 0)
     const lines = Buffer.concat(records.flatMap(({ data }) => [data, Buffer.from("\n")]))
     const zipped = gzipSync(lines, { level: 6 }).length
-    const against = `${(stored / zipped).toFixed(2)} of gzip -6`
-    print(`stored ${label}`, stored, "bytes", `${zipped}`, against)
+    say({ what: `stored ${label}`, value: stored, unit: "bytes" })
+    say({
+      what: `  stored ${label}, against gzip -6`,
+      value: stored / zipped,
+      unit: "times",
+      ...(codec === zstd ? { bar: { atMost: 1 } } : {})
+    })
   }
 }

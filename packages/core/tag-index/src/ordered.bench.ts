@@ -1,4 +1,5 @@
 /** Insert and next at a million records, beside a lookup in a hash map of the same size. */
+import { figuresOf } from "@holdfast/suites/figures"
 import { randomBytes } from "node:crypto"
 import { after, makeTagIndex, PartitionKey } from "./index.ts"
 import type { IndexRecord } from "./index.ts"
@@ -6,6 +7,7 @@ import type { IndexRecord } from "./index.ts"
 const RECORDS = 1_000_000
 const PROBES = 200_000
 const encoder = new TextEncoder()
+const say = figuresOf("tag-index")
 
 const randomRecords = (count: number, tags: number): Array<IndexRecord> => {
   const bytes = randomBytes(count * 32)
@@ -27,18 +29,21 @@ const map = new Map(initial.map((record) => [record.key, record]))
 const more = randomRecords(PROBES, 777)
 const baseline = perSecond((record) => map.set(record.key, record), more)
 
-const print = (name: string, figure: number, bar: string): void =>
-  console.log(
-    `${name}\t${figure}\ta second\tbar ${bar}\t${(figure / baseline).toFixed(2)} of a hash map's set`
-  )
+const sayRate = (what: string, rate: number): void => {
+  say({
+    what: `${what} at 1,000,000 records`,
+    value: rate,
+    unit: "a second",
+    bar: { atLeast: 500_000 }
+  })
+  say({ what: `  ${what}, against a hash map's set`, value: rate / baseline, unit: "times" })
+}
 
-print(
-  "index insert at 1,000,000 records",
-  perSecond((r) => index.insert(r), more),
-  "500,000"
+sayRate(
+  "insert",
+  perSecond((r) => index.insert(r), more)
 )
-print(
-  "index next at 1,000,000 records",
-  perSecond((r) => index.next(after(r)), more),
-  "500,000"
+sayRate(
+  "next",
+  perSecond((r) => index.next(after(r)), more)
 )
