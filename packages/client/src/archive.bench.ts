@@ -9,6 +9,7 @@ import { makeCatalogue, parseTagRule } from "@holdfast/catalogue"
 import { distribute, PeerId } from "@holdfast/keyspace"
 import { decodeSegment } from "@holdfast/segment"
 import { hostApplication, startPeer } from "@holdfast/service-peer"
+import { figuresOf } from "@holdfast/suites/figures"
 import { ClusterId } from "@holdfast/wire"
 import { Effect, Layer, References, Result, Scope, Stream } from "effect"
 import { ArchiveClient, cataloguePlatform, clientLayer, segmentReading } from "./index.ts"
@@ -34,7 +35,7 @@ const recordAt = (segment: number, index: number) => {
   }
 }
 
-const print = (line: ReadonlyArray<string | number>): void => console.log(line.join("\t"))
+const say = figuresOf("client")
 
 const timed = Effect.fnUntraced(function* <A, E, R>(run: Effect.Effect<A, E, R>) {
   const start = performance.now()
@@ -83,13 +84,18 @@ const bench = Effect.gen(function* () {
   const empty = yield* timed(
     archives.searchCount({ archive: "orders", tag: { name: "ref", value: "none" } })
   )
-  print([
-    "search 1,000,000 records in 1,000 segments, 10 matches",
-    searchMs.toFixed(1),
-    "ms",
-    "50",
-    `${(searchMs / empty.ms).toFixed(1)}x a search without a match (${best[0]?.value} found)`
-  ])
+  say({
+    what: "search 1,000,000 records in 1,000 segments, 10 matches",
+    value: searchMs,
+    unit: "ms",
+    bar: { atMost: 50 }
+  })
+  say({ what: "  against a search without a match", value: searchMs / empty.ms, unit: "times" })
+  say({
+    what: "  matches found",
+    value: Math.min(...best.map(({ value }) => value)),
+    unit: "records"
+  })
   const read = yield* timed(
     Stream.runFold(
       archives.readBatches({ archive: "orders" }),
@@ -97,21 +103,25 @@ const bench = Effect.gen(function* () {
       (sum, { records }) => sum + records.length
     )
   )
-  print([
-    "read back in order, batches",
-    ((read.value / read.ms) * 1_000).toFixed(0),
-    "records/s",
-    "150000",
-    `${read.value} records`
-  ])
+  say({
+    what: "read back in order, batches",
+    value: (read.value / read.ms) * 1_000,
+    unit: "records a second",
+    bar: { atLeast: 150_000 }
+  })
+  say({ what: "  read back", value: read.value, unit: "records" })
   const each = yield* timed(Stream.runCount(archives.read({ archive: "orders", to: 199_999n })))
-  print([
-    "read back in order, one by one",
-    ((each.value / each.ms) * 1_000).toFixed(0),
-    "records/s",
-    "150000",
-    `${(read.value / read.ms / (each.value / each.ms)).toFixed(1)}x slower than batches`
-  ])
+  say({
+    what: "read back in order, one by one",
+    value: (each.value / each.ms) * 1_000,
+    unit: "records a second",
+    bar: { atLeast: 150_000 }
+  })
+  say({
+    what: "  batches against one by one",
+    value: read.value / read.ms / (each.value / each.ms),
+    unit: "times"
+  })
 })
 
 const program = Effect.gen(function* () {
@@ -125,14 +135,13 @@ const program = Effect.gen(function* () {
     Layer.provide(MemoryNetwork.layer(network, "client")),
     Layer.provide(services)
   )
-  print(["name", "figure", "unit", "bar", "ratio"])
   yield* bench.pipe(Effect.provide(client))
   const [file] = cluster.devices[0]?.copies.values() ?? []
   if (file !== undefined) {
     const start = performance.now()
     for (let turn = 0; turn < 50; turn++) Result.getOrThrow(decodeSegment(file, segmentReading))
     const rate = (50 * perSegment) / ((performance.now() - start) / 1_000)
-    print(["decode alone", rate.toFixed(0), "records/s", "", "the baseline of reading"])
+    say({ what: "decode alone, the baseline of reading", value: rate, unit: "records a second" })
   }
 }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "Error"))
 

@@ -5,6 +5,7 @@
  *
  * The baseline parses the same lines as JSON, decodes the base64 and checks nothing.
  */
+import { figuresOf } from "@holdfast/suites/figures"
 import { Result } from "effect"
 import { LineSplitter } from "./line-splitter.ts"
 import { parseLine } from "./messages.ts"
@@ -12,6 +13,7 @@ import { parseLine } from "./messages.ts"
 const perBatch = 1_000
 const batches = 40
 const pieceBytes = 64 * 1024
+const say = figuresOf("multilang")
 const data = Buffer.alloc(750, 7).toString("base64")
 
 const lines = Buffer.from(
@@ -52,9 +54,6 @@ const rate = (takeLine: (line: string) => number): number => {
   return best
 }
 
-const print = (name: string, figure: number, bar: string): void =>
-  console.log(`${name.padEnd(56)} ${figure.toFixed(0).padStart(8)} k records/s  ${bar}`)
-
 const bare = rate((line) => {
   const { records }: { records: ReadonlyArray<{ data: string }> } = JSON.parse(line)
   for (const record of records) Buffer.from(record.data, "base64")
@@ -64,5 +63,13 @@ const checked = rate((line) => {
   const message = Result.getOrThrow(parseLine(line))
   return message._tag === "ProcessRecords" ? message.records.length : 0
 })
-print("lines of 1,000 records of 750 B, checked", checked, "")
-print("  parsed as JSON and base64, nothing checked", bare, "")
+say({
+  what: "lines of 1,000 records of 750 B, checked",
+  value: checked,
+  unit: "thousand records a second"
+})
+say({
+  what: "  parsed as JSON and base64, nothing checked",
+  value: bare,
+  unit: "thousand records a second"
+})

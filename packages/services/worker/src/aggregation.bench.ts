@@ -16,6 +16,7 @@ import {
 } from "@holdfast/adapter-memory"
 import { Aggregator, deaggregator } from "@holdfast/aggregate"
 import { defaultLimits, Tracker } from "@holdfast/disposition"
+import { figuresOf } from "@holdfast/suites/figures"
 import { Effect, Layer, Option, Result } from "effect"
 import { recordOpener } from "./aggregates.ts"
 import { parseWorkerConfig, recordStage, Worker } from "./index.ts"
@@ -25,8 +26,7 @@ const messages = 1_000
 const total = perMessage * messages
 const md5 = (bytes: Uint8Array): Uint8Array => hash("md5", bytes, "buffer")
 
-const print = (name: string, figure: number, unit: string, bar: string): void =>
-  console.log(`${name.padEnd(56)} ${figure.toFixed(2).padStart(8)} ${unit.padEnd(12)} ${bar}`)
+const say = figuresOf("worker")
 
 const aggregator = new Aggregator({ md5 })
 const message = (): Uint8Array => {
@@ -106,11 +106,19 @@ const throughWorker = Effect.gen(function* () {
   return total / elapsed / 1_000
 })
 
-print("deaggregate, MD5 and account, 100 B", accounted, "M records/s", "bar 1.5")
-print("  the deaggregator alone over the same messages", alone, "M records/s", "")
-print(
-  "a worker with a stage that does nothing, aggregated",
-  await Effect.runPromise(throughWorker),
-  "M records/s",
-  ""
-)
+say({
+  what: "deaggregate, MD5 and account, 100 B",
+  value: accounted,
+  unit: "million records a second",
+  bar: { atLeast: 1.5 }
+})
+say({
+  what: "  the deaggregator alone over the same messages",
+  value: alone,
+  unit: "million records a second"
+})
+say({
+  what: "a stage that does nothing, aggregated",
+  value: await Effect.runPromise(throughWorker),
+  unit: "million records a second"
+})

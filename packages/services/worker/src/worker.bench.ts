@@ -4,6 +4,7 @@
  *     node --conditions=@holdfast/source packages/services/worker/src/worker.bench.ts
  *
  * The baseline reads the same records from the same source in the same batches and drops them.
+ * Accounting of 0.7 microseconds a record leaves 0.9 of a source of 155,000 records a second.
  */
 import {
   memoryCheckpointStore,
@@ -14,13 +15,13 @@ import {
   MemoryStreams
 } from "@holdfast/adapter-memory"
 import { RecordSource } from "@holdfast/records"
+import { figuresOf } from "@holdfast/suites/figures"
 import { Effect, Layer, Option, Result } from "effect"
 import { parseWorkerConfig, type Pipeline, recordStage, Worker } from "./index.ts"
 
 const count = 400_000
 const batch = 1_024
-const print = (name: string, figure: number, unit: string, bar: string): void =>
-  console.log(`${name.padEnd(46)} ${figure.toFixed(2).padStart(12)} ${unit.padEnd(10)} ${bar}`)
+const say = figuresOf("worker")
 
 const records = Array.from({ length: count }, (_, at) => ({
   timestamp: BigInt(at),
@@ -81,10 +82,23 @@ const main = Effect.gen(function* () {
     }).pipe(Effect.provide(Worker.layer(config).pipe(Layer.provide(ports))))
   )
   const rate = (count / elapsed) * 1_000
-  print("worker with a stage that does nothing", rate, "records/s", "")
-  print("  a bare read of the same memory source", baseline, "records/s", "")
-  print("  accounting per record", (1 / rate - 1 / baseline) * 1e6, "us", "0.7 at 155,000/s is 0.9")
-  print("full flush and release after the last report", flush, "ms", "bar 10")
+  say({ what: "a stage that does nothing", value: rate, unit: "records a second" })
+  say({
+    what: "  a bare read of the same memory source",
+    value: baseline,
+    unit: "records a second"
+  })
+  say({
+    what: "  accounting per record",
+    value: (1 / rate - 1 / baseline) * 1e6,
+    unit: "microseconds"
+  })
+  say({
+    what: "full flush and release after the last report",
+    value: flush,
+    unit: "ms",
+    bar: { atMost: 10 }
+  })
 })
 
 await Effect.runPromise(main)
