@@ -3,9 +3,11 @@ import { mkdtemp, open, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ChunkDevices } from "@holdfast/storage"
+import { figuresOf } from "@holdfast/suites/figures"
 import { Effect, Option, Stream } from "effect"
 import { layerChunkDevices } from "./index.ts"
 
+const say = figuresOf("chunk device")
 const mebibyte = 1024 * 1024
 const chunkBytes = 64 * mebibyte
 const chunks = 8
@@ -90,14 +92,13 @@ const bench = async () => {
       const baseWrite = yield* Effect.promise(() => seconds(() => plainWrite(plain)))
       const baseRead = yield* Effect.promise(() => seconds(() => plainRead(plain)))
       const mebibytes = (chunkBytes * chunks) / mebibyte
-      const line = (label: string, took: number, base: number) =>
-        console.log(
-          `${label}: ${(mebibytes / took).toFixed(0)} MiB/s, plain file ` +
-            `${(mebibytes / base).toFixed(0)} MiB/s, ratio ${(base / took).toFixed(2)}`
-        )
-      line("device write, fsync", written, baseWrite)
-      line("device read, verified", read, baseRead)
-      console.log(`device small copies of 64 KiB, fsync: ${(400 / small).toFixed(0)} a second`)
+      say({ what: "write, fsync", value: mebibytes / written, unit: "MiB/s" })
+      say({ what: "  a plain file written", value: mebibytes / baseWrite, unit: "MiB/s" })
+      say({ what: "  write against the plain file", value: baseWrite / written, unit: "times" })
+      say({ what: "read, verified", value: mebibytes / read, unit: "MiB/s" })
+      say({ what: "  a plain file read", value: mebibytes / baseRead, unit: "MiB/s" })
+      say({ what: "  read against the plain file", value: baseRead / read, unit: "times" })
+      say({ what: "small copies of 64 KiB, fsync", value: 400 / small, unit: "a second" })
     }).pipe(Effect.scoped, Effect.provide(layerChunkDevices))
   )
   await rm(directory, { recursive: true })

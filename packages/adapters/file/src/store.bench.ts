@@ -1,6 +1,7 @@
 /** What the stores on LMDB reach, beside a file that is written and synced for each entry. */
 import { Journal, PartitionStore } from "@holdfast/storage"
 import type { PartitionWrite } from "@holdfast/storage"
+import { type Figure, figuresOf } from "@holdfast/suites/figures"
 import { Context, Duration, Effect, Layer, Option } from "effect"
 import { randomBytes } from "node:crypto"
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs"
@@ -8,14 +9,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileJournal, filePartitionStore } from "./index.ts"
 
+const say = figuresOf("stores on LMDB")
 const directory = mkdtempSync(join(tmpdir(), "holdfast-bench-"))
 const INDEX_RECORDS = 200_000
 const ENTRY = new Uint8Array(256)
 
 const perSecond = (count: number, effect: Effect.Effect<unknown, unknown>) =>
-  Effect.map(Effect.timed(effect), ([duration]) =>
-    Math.round((count * 1_000) / Duration.toMillis(duration))
-  )
+  Effect.map(Effect.timed(effect), ([duration]) => (count * 1_000) / Duration.toMillis(duration))
 
 const syncedWrites = (count: number): number => {
   const file = openSync(join(directory, "baseline"), "w")
@@ -25,13 +25,18 @@ const syncedWrites = (count: number): number => {
     fdatasyncSync(file)
   }
   closeSync(file)
-  return Math.round((count * 1_000) / (performance.now() - start))
+  return (count * 1_000) / (performance.now() - start)
 }
 
-const print = (name: string, figure: number, bar: string, baseline: number): void =>
-  console.log(
-    `${name}\t${figure}\ta second\tbar ${bar}\t${(figure / baseline).toFixed(2)} of a synced write`
-  )
+/** Says a rate, and its ratio to the rate of synced writes. */
+const sayRate = (rate: Omit<Figure, "unit">, baseline: number): void => {
+  say({ ...rate, unit: "a second" })
+  say({
+    what: `  per synced write: ${rate.what}`,
+    value: rate.value / baseline,
+    unit: "times"
+  })
+}
 
 const key = () => randomBytes(32).toString("hex")
 const partition = (tag: string): PartitionWrite => ({
@@ -54,7 +59,11 @@ const benchJournal = Effect.fnUntraced(function* (baseline: number) {
       concurrency: inFlight,
       discard: true
     })
-    print(`journal append, ${inFlight} in flight`, yield* perSecond(count, all), "none", baseline)
+    const value = yield* perSecond(count, all)
+    sayRate(
+      { what: `journal append, ${inFlight.toLocaleString("en-US")} in flight`, value },
+      baseline
+    )
   }
 })
 
@@ -68,7 +77,8 @@ const benchPartitions = Effect.fnUntraced(function* (baseline: number) {
     discard: true
   })
   const inserted = yield* perSecond(INDEX_RECORDS, fill)
-  print("partition with one tag, 1,000 a commit", inserted, "50,000", baseline)
+  const bar = { atLeast: 50_000 }
+  sayRate({ what: "partition with one tag, 1,000 a commit", value: inserted, bar }, baseline)
   const probes = batches.flat().slice(0, 20_000)
   const next = (write: PartitionWrite) =>
     store.page({
@@ -79,13 +89,15 @@ const benchPartitions = Effect.fnUntraced(function* (baseline: number) {
       limit: 1
     })
   const found = yield* perSecond(probes.length, Effect.forEach(probes, next, { discard: true }))
-  print(`next index record of ${INDEX_RECORDS}`, found, "50,000", baseline)
+  const records = INDEX_RECORDS.toLocaleString("en-US")
+  sayRate({ what: `next index record of ${records}`, value: found, bar }, baseline)
   const load = Effect.forEach(probes, (write) => store.load(write), { discard: true })
-  print("load of a partition", yield* perSecond(probes.length, load), "none", baseline)
+  const loaded = yield* perSecond(probes.length, load)
+  sayRate({ what: "load of a partition", value: loaded }, baseline)
 })
 
 const baseline = syncedWrites(500)
-print("write and fdatasync", baseline, "none", baseline)
+say({ what: "write and fdatasync", value: baseline, unit: "a second" })
 await Effect.runPromise(
   Effect.scoped(Effect.andThen(benchJournal(baseline), benchPartitions(baseline)))
 )

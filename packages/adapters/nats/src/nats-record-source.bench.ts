@@ -4,6 +4,7 @@
  *
  *     node --conditions=@holdfast/source packages/adapters/nats/src/nats-record-source.bench.ts
  */
+import { figuresOf } from "@holdfast/suites/figures"
 import { AckPolicy, DeliverPolicy, jetstream, jetstreamManager } from "@nats-io/jetstream"
 import { Effect, Option } from "effect"
 import { ensureStream } from "./ensure-stream.ts"
@@ -12,6 +13,7 @@ import { makeNatsRecordSource } from "./nats-record-source.ts"
 import { makeRecordPublisher } from "./record-publisher.ts"
 import { startNatsServer } from "./testing/nats-server.ts"
 
+const say = figuresOf("JetStream reader")
 const recordCount = 200_000
 const recordBytes = 256
 const rounds = 5
@@ -72,9 +74,6 @@ const reader = Effect.fnUntraced(function* (connection: ManagedConnection) {
 const median = (figures: ReadonlyArray<number>): number =>
   [...figures].sort((left, right) => left - right)[Math.floor(figures.length / 2)] ?? 0
 
-const print = (name: string, figure: number, more = ""): void =>
-  console.log(`${name.padEnd(44)} ${Math.round(figure).toLocaleString("en")} records/s ${more}`)
-
 const main = Effect.gen(function* () {
   const server = yield* Effect.acquireRelease(
     Effect.promise(() => startNatsServer()),
@@ -82,7 +81,8 @@ const main = Effect.gen(function* () {
   )
   const connection = yield* openConnection({ servers: [server.url], name: "bench" }, "bench")
   yield* ensureStream(connection, { stream, subjects: ["bench.>"] })
-  print("publish, window 512, 256 bytes", yield* fill(connection))
+  const published = yield* fill(connection)
+  say({ what: "publish, window 512, 256 bytes", value: published, unit: "records a second" })
   const bareFigures: Array<number> = []
   const readerFigures: Array<number> = []
   for (let round = 0; round < rounds; round += 1) {
@@ -90,9 +90,18 @@ const main = Effect.gen(function* () {
     readerFigures.push(yield* Effect.scoped(reader(connection)))
   }
   const ratios = readerFigures.map((figure, round) => figure / (bareFigures[round] ?? figure))
-  const ratio = `bar 0.80 of the bare one, median ratio ${median(ratios).toFixed(2)}`
-  print("bare consumer without acknowledgements", median(bareFigures))
-  print("reader", median(readerFigures), ratio)
+  say({
+    what: "bare consumer without acknowledgements, median",
+    value: median(bareFigures),
+    unit: "records a second"
+  })
+  say({ what: "reader, median", value: median(readerFigures), unit: "records a second" })
+  say({
+    what: "  against the bare consumer, median of the rounds",
+    value: median(ratios),
+    unit: "times",
+    bar: { atLeast: 0.9 }
+  })
 })
 
 await Effect.runPromise(Effect.scoped(main))

@@ -14,15 +14,18 @@ import { layerChunkDevices } from "@holdfast/adapter-file"
 import { layerChunkEndpoint, layerChunkTransport } from "@holdfast/adapter-http"
 import { MemoryNetwork } from "@holdfast/adapter-memory"
 import { ChunkDevices, type ChunkName, type ChunkTarget, ChunkTransport } from "@holdfast/storage"
+import { figuresOf } from "@holdfast/suites/figures"
 import { HostId, signCapability } from "@holdfast/wire"
 import { Effect, Layer, Logger, Option, Stream } from "effect"
 import { startChunkServer } from "./index.ts"
 
+const say = figuresOf("data path")
 const mebibyte = 1024 * 1024
 const chunkBytes = 64 * mebibyte
 const chunks = 8
 const concurrency = 2
 const clusterId = "bench"
+/** What MooseFS reaches on the same machine, in MiB/s. */
 const bars = { write: 56, read: 204 }
 const mac = (text: string) =>
   new Uint8Array(createHmac("sha256", "bench key").update(text).digest())
@@ -68,7 +71,8 @@ const serve = (deviceId: string, directory: string) =>
 
 const startServer = async (deviceId: string, directory: string) => {
   const child = fork(fileURLToPath(import.meta.url), [deviceId, directory], {
-    execArgv: process.execArgv
+    execArgv: process.execArgv,
+    env: { ...process.env, HOLDFAST_BENCH_ROWS: undefined }
   })
   const [message] = await once(child, "message")
   return { child, deviceId, url: String(message.url) }
@@ -177,11 +181,13 @@ const bench = async () => {
     for (const act of ["write", "read"] as const) {
       const what = act === "write" ? "write 512 MiB, goal 2, fsync" : "read 512 MiB back, verified"
       const { rate, used } = rates[act]
-      console.log(
-        `data path ${what}: ${rate.toFixed(0)} MiB/s, bar ${bars[act]} MiB/s (MooseFS), ` +
-          `plain file ${base[act].toFixed(0)} MiB/s, ratio ${(rate / base[act]).toFixed(2)}, ` +
-          `seconds of CPU: client ${used.map((cpu) => cpu.toFixed(1)).join(", servers ")}`
-      )
+      say({ what, value: rate, unit: "MiB/s", bar: { atLeast: bars[act] } })
+      say({ what: `  ${act}, a plain file`, value: base[act], unit: "MiB/s" })
+      say({ what: `  ${act} against the plain file`, value: rate / base[act], unit: "times" })
+      for (const [index, cpu] of used.entries()) {
+        const whose = index === 0 ? "client" : `server ${index}`
+        say({ what: `  ${act}, ${whose}`, value: cpu, unit: "s of CPU" })
+      }
     }
   } finally {
     for (const child of children) child.disconnect()

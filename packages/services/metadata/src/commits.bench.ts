@@ -13,6 +13,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { fileJournal } from "@holdfast/adapter-file"
 import { NatsConnections, natsMessagingLayer } from "@holdfast/adapter-nats"
+import { figuresOf } from "@holdfast/suites/figures"
 import { macWith } from "../../../process/src/cluster-key.ts"
 import { Effect, Layer, Redacted } from "effect"
 import { startNatsServer } from "../../../adapters/nats/src/testing/nats-server.ts"
@@ -26,6 +27,7 @@ import {
 } from "./testing/commit-writers.ts"
 import { mac, makePuppet, quickOptions, ready } from "./testing/world.ts"
 
+const say = figuresOf("metadata commits")
 const writers = 64
 const [mode = "main", url = "", directory = ""] = process.argv.slice(2)
 const seconds = Number(mode) > 0 ? Number(mode) : 5
@@ -35,7 +37,8 @@ const messaging = (name: string) =>
     Layer.provide(NatsConnections.layer({ servers: [url], name })),
     Layer.orDie
   )
-const say = (line: string) => process.stdout.write(`${line}\n`)
+/** Tells the parent process. */
+const tell = (line: string) => process.stdout.write(`${line}\n`)
 
 /** The metadata service, until it is killed. */
 const serve = Effect.gen(function* () {
@@ -48,7 +51,7 @@ const serve = Effect.gen(function* () {
     map: { ...quickOptions.map, staleAfterMs: 1e9, deadAfterMs: 1e9, safeModeThreshold: 0 },
     service: { tickMs: 200, invariantsMs: 1e9 }
   }).pipe(Effect.provideContext(ports))
-  say("up")
+  tell("up")
   process.once("SIGTERM", () => process.exit(0))
   yield* Effect.never
 }).pipe(Effect.scoped)
@@ -62,7 +65,7 @@ const echo = async () => {
     }
   })
   await connection.flush()
-  say("up")
+  tell("up")
 }
 
 const writeFor = async () => {
@@ -77,13 +80,15 @@ const writeFor = async () => {
   const fileId = await makeFile(connection)
   const step = () => commitOne({ connection, fileId, mac })
   await runWriters({ writers, step, milliseconds: 1_500 })
-  say("warm")
+  tell("warm")
   await new Promise((resolve) => process.stdin.once("data", resolve))
   const used = process.cpuUsage()
   const run = await runWriters({ writers, step, milliseconds: Number(directory) })
   const { user, system } = process.cpuUsage(used)
   const at = (part: number) => run.waits[Math.floor(run.waits.length * part)] ?? 0
-  say(JSON.stringify({ ...run, waits: undefined, cpu: user + system, p50: at(0.5), p99: at(0.99) }))
+  tell(
+    JSON.stringify({ ...run, waits: undefined, cpu: user + system, p50: at(0.5), p99: at(0.99) })
+  )
   process.exit(0)
 }
 
@@ -99,7 +104,10 @@ const start = (args: ReadonlyArray<string>): Child => {
   const child = spawn(
     process.execPath,
     [...flags, ...profiling, fileURLToPath(import.meta.url), ...args],
-    { stdio: ["pipe", "pipe", "inherit"] }
+    {
+      stdio: ["pipe", "pipe", "inherit"],
+      env: { ...process.env, HOLDFAST_BENCH_ROWS: undefined }
+    }
   )
   process.once("exit", () => child.kill("SIGKILL"))
   const lines: Array<string> = []
@@ -138,9 +146,6 @@ interface Figures {
   readonly p99: number
 }
 
-const figure = (name: string, value: number, unit: string, beside = "") =>
-  say(`${name}\t${Math.round(value).toLocaleString("en")}\t${unit}\t${beside}`)
-
 const main = async () => {
   const server = await startNatsServer()
   const folder = mkdtempSync(join(tmpdir(), "holdfast-commits-"))
@@ -153,9 +158,9 @@ const main = async () => {
     step: () => connection.request("echo", "x".repeat(500), { timeout: 10_000 }),
     milliseconds: 2_000
   })
-  figure("bare round trips over NATS, 64 in flight", echoed.rate, "/s")
+  say({ what: "bare round trips over NATS, 64 in flight", value: echoed.rate, unit: "a second" })
   const bareUse = (usedBy(bare.process.pid) - bareBefore) / echoed.count
-  figure("bare round trip, its responder", bareUse, "µs of CPU")
+  say({ what: "bare round trip, its responder", value: bareUse, unit: "µs of CPU" })
   await connection.close()
   bare.process.kill("SIGKILL")
   const service = start(["serve", server.url, join(folder, "journal")])
@@ -166,12 +171,21 @@ const main = async () => {
   writing.process.stdin?.write("go\n")
   const said: Figures = JSON.parse(await writing.next())
   const perCommit = (used: number) => used / said.count
-  const ceiling = `${((2 * said.rate) / echoed.rate).toFixed(2)} of the bare round trips`
-  figure("commits through NATS, 64 in flight", said.rate, "/s", `bar 10,000; ${ceiling}`)
-  figure("commit, the service", perCommit(usedBy(service.process.pid) - before), "µs of CPU")
-  figure("commit, the NATS server", perCommit(usedBy(server.pid()) - serverBefore), "µs of CPU")
-  figure("commit, the writers", perCommit(said.cpu), "µs of CPU")
-  say(`commit, wait\t${said.p50.toFixed(1)} / ${said.p99.toFixed(1)}\tms\tmedian / p99`)
+  const serviceUse = perCommit(usedBy(service.process.pid) - before)
+  const serverUse = perCommit(usedBy(server.pid()) - serverBefore)
+  const ceiling = (2 * said.rate) / echoed.rate
+  say({
+    what: "commits through NATS, 64 in flight",
+    value: said.rate,
+    unit: "a second",
+    bar: { atLeast: 10_000 }
+  })
+  say({ what: "  their round trips against the bare ones", value: ceiling, unit: "times" })
+  say({ what: "commit, the service", value: serviceUse, unit: "µs of CPU" })
+  say({ what: "commit, the NATS server", value: serverUse, unit: "µs of CPU" })
+  say({ what: "commit, the writers", value: perCommit(said.cpu), unit: "µs of CPU" })
+  say({ what: "commit, wait, median", value: said.p50, unit: "ms" })
+  say({ what: "commit, wait, p99", value: said.p99, unit: "ms" })
   service.process.kill("SIGTERM")
   await new Promise((resolve) => service.process.once("exit", resolve))
   await server.stop()

@@ -1,6 +1,5 @@
 /**
- * Speed of the metadata service over memory messaging and a journal on disk. One line a figure:
- * name, figure, unit, bar, what it is compared with.
+ * Speed of the metadata service over memory messaging and a journal on disk.
  *
  *   node --conditions=@holdfast/source packages/services/metadata/src/metadata.bench.ts [chunks]
  */
@@ -12,11 +11,13 @@ import { fileJournal } from "@holdfast/adapter-file"
 import { MemoryNetwork } from "@holdfast/adapter-memory"
 import { encodeJournal, type JournalEntry } from "@holdfast/chunk-map"
 import { Journal } from "@holdfast/storage"
+import { figuresOf } from "@holdfast/suites/figures"
 import { MetadataOperations } from "@holdfast/wire"
 import { Effect, Layer } from "effect"
 import { startMetadataService } from "./index.ts"
 import { ask, makePuppet, quickOptions, ready, write, type Puppet } from "./testing/world.ts"
 
+const say = figuresOf("metadata service")
 const reported = Number(process.argv[2] ?? 200_000)
 const commits = 5_000
 const inFlight = 64
@@ -26,9 +27,6 @@ const options = {
   map: { ...quickOptions.map, staleAfterMs: 1e9, deadAfterMs: 1e9, safeModeThreshold: 0 },
   service: { tickMs: 200, invariantsMs: 1e9 }
 }
-
-const figure = (...columns: ReadonlyArray<string>) => console.log(columns.join("\t"))
-const round = (value: number) => Math.round(value).toLocaleString("en")
 
 const copyOf = (index: number) => ({
   fileId: 1 + (index >> 10),
@@ -114,15 +112,21 @@ const bench = Effect.gen(function* () {
   yield* Effect.gen(function* () {
     for (const puppet of puppets) yield* puppet.join()
     yield* ready
-    figure(`metadata start with ${round(reported)} chunks`, round(restart), "ms", "")
+    const held = `${reported.toLocaleString("en-US")} chunks`
+    say({ what: `start with ${held}`, value: restart, unit: "ms" })
     const { rate, microseconds } = yield* measureCommits(puppets)
-    const share = `${(rate / disk).toFixed(2)} of bare appends of ${inFlight}`
-    figure("metadata commits, alloc and publish", round(rate), "/s", "10,000/s", share)
-    figure("metadata commit, both sides and their client", round(microseconds), "µs of CPU", "")
+    say({
+      what: "commits, alloc and publish",
+      value: rate,
+      unit: "a second",
+      bar: { atLeast: 10_000 }
+    })
+    say({ what: `  against bare appends of ${inFlight}`, value: rate / disk, unit: "times" })
+    say({ what: "commit, both sides and their client", value: microseconds, unit: "µs of CPU" })
     const { seconds, p99, longest } = yield* measureHeartbeats(puppets[0]!)
-    figure(`metadata report of ${round(reported)} chunks`, seconds.toFixed(2), "s", "")
-    figure("metadata heartbeat meanwhile, p99", p99.toFixed(1), "ms", "50 ms")
-    figure("metadata heartbeat meanwhile, longest", longest.toFixed(1), "ms", "")
+    say({ what: `report of ${held}`, value: seconds, unit: "s" })
+    say({ what: "  heartbeat meanwhile, p99", value: p99, unit: "ms", bar: { atMost: 50 } })
+    say({ what: "  heartbeat meanwhile, longest", value: longest, unit: "ms", bar: { atMost: 50 } })
   }).pipe(Effect.provideContext(client))
 }).pipe(Effect.scoped)
 

@@ -5,6 +5,7 @@
 import { filePartitionStore } from "@holdfast/adapter-file"
 import { NatsConnections, natsMessagingLayer } from "@holdfast/adapter-nats"
 import type { Messaging } from "@holdfast/messaging"
+import { figuresOf } from "@holdfast/suites/figures"
 import { makeCaller, makeRequestId, PeerOperations } from "@holdfast/wire"
 import { Kvm } from "@nats-io/kv"
 import { connect } from "@nats-io/transport-node"
@@ -17,12 +18,10 @@ import { keyOf } from "./testing/cluster.ts"
 import { freePort, startNatsServer } from "../../../adapters/nats/src/testing/nats-server.ts"
 import { benchPeers, runBenchPeer, spawnBenchPeer } from "./testing/processes.ts"
 
+const say = figuresOf("peer cluster")
 const SECONDS = 4
 const IN_FLIGHT = 64
 const KEYS = 1_000
-
-const report = (name: string, figure: number, unit: string): void =>
-  console.log(`${name.padEnd(58)} ${figure.toFixed(1).padStart(10)} ${unit}`)
 
 const messaging = (url: string, name: string): Layer.Layer<Messaging> =>
   natsMessagingLayer().pipe(
@@ -143,10 +142,28 @@ if (name !== undefined && url !== undefined && directory !== undefined) {
   await runBenchPeer(name, ports)
 } else {
   const keyValue = await benchKeyValue()
-  report("JetStream key-value, 3 replicas, compare-and-set, no fsync", keyValue, "updates/s")
+  say({
+    what: "JetStream key-value, 3 replicas, compare-and-set, no fsync",
+    value: keyValue,
+    unit: "updates a second"
+  })
   const { many, single } = await benchPeersOnNats()
-  report("three peers, majority, fsynced, 1,000 keys, 64 in flight", single, "updates/s")
-  report("  against the bucket", single / keyValue, "times, bar 1")
-  report("  16 events a request", many, "updates/s")
-  report("  against the bucket", many / keyValue, "times, bar 5")
+  say({
+    what: "three peers, majority, fsynced, 1,000 keys, 64 in flight",
+    value: single,
+    unit: "updates a second"
+  })
+  say({
+    what: "  against the bucket",
+    value: single / keyValue,
+    unit: "times",
+    bar: { atLeast: 1 }
+  })
+  say({ what: "  16 events a request", value: many, unit: "updates a second" })
+  say({
+    what: "  16 events a request, against the bucket",
+    value: many / keyValue,
+    unit: "times",
+    bar: { atLeast: 5 }
+  })
 }

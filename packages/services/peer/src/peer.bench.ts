@@ -1,10 +1,13 @@
-/** Updates a second of peers in one process on memory adapters: what the peer itself costs. */
+/**
+ * Updates a second of peers in one process on memory adapters, 64 requests in flight: what the peer
+ * itself costs.
+ */
 import * as memory from "@holdfast/adapter-memory"
+import { figuresOf } from "@holdfast/suites/figures"
 import { Effect } from "effect"
 import { keyOf, makeCluster, makeWorld } from "./testing/cluster.ts"
 
-const report = (name: string, figure: number, unit: string): void =>
-  console.log(`${name.padEnd(60)} ${figure.toFixed(0).padStart(9)} ${unit}`)
+const say = figuresOf("peer")
 
 const measure = (
   peers: ReadonlyArray<string>,
@@ -38,18 +41,25 @@ const measure = (
         { concurrency: options.inFlight, discard: true }
       )
       const used = process.cpuUsage(cpu)
-      report("  CPU a request", (used.user + used.system) / options.requests, "us")
-      return ((options.requests * options.events) / (performance.now() - begin)) * 1_000
+      const rate = ((options.requests * options.events) / (performance.now() - begin)) * 1_000
+      return { rate, cpu: (used.user + used.system) / options.requests }
     })
   )
+
+const sayRun = (what: string, run: { readonly rate: number; readonly cpu: number }): void => {
+  say({ what, value: run.rate, unit: "updates a second" })
+  say({ what: `  CPU: ${what}`, value: run.cpu, unit: "µs a request" })
+}
 
 const program = Effect.gen(function* () {
   const base = { events: 1, requests: 4_000, inFlight: 64 }
   yield* measure(["a"], { ...base, requests: 1_000 })
-  report("one peer, 1 event a request, 64 in flight", yield* measure(["a"], base), "updates/s")
+  const one = yield* measure(["a"], base)
+  sayRun("one peer, 1 event a request", one)
   const three = yield* measure(["a", "b", "c"], base)
-  report("three peers, majority, 1 event a request, 64 in flight", three, "updates/s")
+  sayRun("three peers, majority, 1 event a request", three)
   const batched = yield* measure(["a", "b", "c"], { ...base, events: 16 })
-  report("  16 events a request", batched, `updates/s (${(batched / three).toFixed(1)} times)`)
+  sayRun("three peers, majority, 16 events a request", batched)
+  say({ what: "  against 1 event a request", value: batched.rate / three.rate, unit: "times" })
 })
 await Effect.runPromise(program)

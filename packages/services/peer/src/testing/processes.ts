@@ -37,7 +37,8 @@ export const spawnBenchPeer = (
   parameters: ReadonlyArray<string>
 ): Promise<ChildProcess> => {
   const child = spawn(process.execPath, ["--conditions=@holdfast/source", file, ...parameters], {
-    stdio: ["ignore", "pipe", "inherit"]
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, HOLDFAST_BENCH_ROWS: undefined }
   })
   process.once("exit", () => child.kill("SIGKILL"))
   return new Promise((resolve, reject) => {
