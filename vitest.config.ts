@@ -12,6 +12,8 @@ const common = {
 
 export default defineConfig({
   test: {
+    // Many tests wait for processes of their own: two files at a time keep two cores busy.
+    maxWorkers: 2,
     projects: [
       {
         resolve,

@@ -112,6 +112,6 @@ export const eventually = async <A>(
     const answer = await ask()
     if (answer !== undefined) return answer
     if (performance.now() > until) throw new Error(`${what}: not within ${limitMs} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await new Promise((resolve) => setTimeout(resolve, 500))
   }
 }

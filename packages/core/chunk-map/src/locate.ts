@@ -35,8 +35,8 @@ export interface ListedChunk {
   readonly health: ChunkHealth
 }
 
-/** Devices that hold a set's copies and may be read, those heard a moment ago first. */
-const holdersOf = (draft: Draft, set: number): ReadonlyArray<DeviceId> => {
+/** Devices that hold a set's copies and may be read, those heard a moment ago first, in turn. */
+const holdersOf = (draft: Draft, set: number, turn: number): ReadonlyArray<DeviceId> => {
   const { flags, devices } = draft.slots
   const online: Array<DeviceId> = []
   const silent: Array<DeviceId> = []
@@ -46,7 +46,10 @@ const holdersOf = (draft: Draft, set: number): ReadonlyArray<DeviceId> => {
     const holders = (flag & ONLINE) === 0 ? silent : online
     holders.push(draft.deviceNames[devices[slot]!]!)
   }
-  return silent.length === 0 ? online : [...online, ...silent]
+  const first = online.length === 0 ? 0 : turn % online.length
+  return first === 0 && silent.length === 0
+    ? online
+    : [...online.slice(first), ...online.slice(0, first), ...silent]
 }
 
 /** Whether some device that may hold copies has not said so. */
@@ -66,12 +69,16 @@ const withoutHolder = (draft: Draft, record: ChunkRecord): Location => {
   return corrupt ? { _tag: "Corrupt", record } : { _tag: "Missing", record }
 }
 
-/** Where a chunk is; O(log chunks). */
-export const locate = (draft: Draft, key: ChunkKey): Location => {
+/**
+ * Where a chunk is; O(log chunks). `turn` says which of the holders that were heard a moment ago
+ * stands first: drawn for each request, it spreads reads over all of them, and no damage stays
+ * unread behind a good copy.
+ */
+export const locate = (draft: Draft, key: ChunkKey, turn = 0): Location => {
   const { cursor } = draft
   if (!seek(draft.chunks, key.fileId, key.chunkId, cursor)) return { _tag: "NoSuchChunk" }
   const record = rowRecord(cursor.words, cursor.offset)
-  const holders = holdersOf(draft, record.set)
+  const holders = holdersOf(draft, record.set, turn)
   return holders.length > 0 ? { _tag: "Found", record, holders } : withoutHolder(draft, record)
 }
 

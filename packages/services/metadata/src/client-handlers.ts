@@ -58,13 +58,19 @@ interface Found {
   readonly addresses: ReadonlyArray<DeviceAddress>
 }
 
-const find = (draft: Draft, key: { readonly fileId: number; readonly chunkId: number }): Found => {
-  const location = locate(draft, key)
+const find = (
+  draft: Draft,
+  key: { readonly fileId: number; readonly chunkId: number },
+  turn: number
+): Found => {
+  const location = locate(draft, key, turn)
   return {
     location,
     addresses: location._tag === "Found" ? addressesOf(draft, location.holders) : []
   }
 }
+
+const drawTurn = Random.nextIntBetween(0, 2 ** 30)
 
 const readsOf = (engine: Engine, { location, addresses }: Found): ReadonlyArray<Wanted> => {
   if (location._tag !== "Found") return []
@@ -193,8 +199,9 @@ export const clientHandlers = (
     request: typeof MetadataOperations.locate.request.Type,
     context: RequestContext
   ) {
+    const turn = yield* drawTurn
     const found = yield* engine.submit(
-      (draft) => Result.succeed(find(draft, request)),
+      (draft) => Result.succeed(find(draft, request, turn)),
       waitOf(context)
     )
     const name = `chunk ${request.fileId}/${request.chunkId}`
@@ -210,8 +217,9 @@ export const clientHandlers = (
     request: typeof MetadataOperations.search.request.Type,
     context: RequestContext
   ) {
+    const turn = yield* drawTurn
     const all = yield* engine.submit(
-      (draft) => Result.succeed(request.chunks.map((key) => find(draft, key))),
+      (draft) => Result.succeed(request.chunks.map((key, at) => find(draft, key, turn + at))),
       waitOf(context)
     )
     const results: Array<MetadataOperations.SearchResult> = []
