@@ -27,6 +27,9 @@ const makeWorld = () => {
       .filter(({ owners }) => owners.includes(PeerId.make("a")))
       .map(({ from, to }) => [from, to])
   )
+  const othersOfOne = (
+    distribution.segments.find(({ owners }) => owners.includes(PeerId.make("a")))?.owners ?? []
+  ).filter((peer) => peer !== "a")
   const answersAll = () => KeySet.equals(completeness.keys(), own)
   for (const peer of ["b", "c", "d", "e"]) {
     hear(peer)
@@ -36,6 +39,7 @@ const makeWorld = () => {
     completeness,
     hear,
     sync,
+    othersOfOne,
     answersAll,
     answersNothing: () => KeySet.isEmpty(completeness.keys()),
     pass: (millis: number) => {
@@ -45,11 +49,22 @@ const makeWorld = () => {
 }
 
 describe("a peer answers for", () => {
-  it("all that it owns while every other is down", () => {
+  it("what one of two other owners vouches for, and not what neither does", () => {
+    for (const silent of [1, 2]) {
+      const world = makeWorld()
+      const quiet = new Set(world.othersOfOne.slice(0, silent))
+      world.pass(silentMillis - 1)
+      for (const peer of names) if (peer !== "a" && !quiet.has(peer)) world.hear(peer)
+      world.pass(2)
+      assert.strictEqual(world.answersAll(), silent === 1)
+      assert.isFalse(world.answersNothing())
+    }
+  })
+
+  it("nothing that others own too while it hears nobody: it may be cut off", () => {
     const world = makeWorld()
-    assert.isTrue(world.answersAll())
     world.pass(silentMillis + 1)
-    assert.isTrue(world.answersAll())
+    assert.isTrue(world.answersNothing())
   })
 
   it("peer-B10: nothing when it hears the first after it heard nobody, until they compared", () => {

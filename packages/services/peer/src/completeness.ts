@@ -1,14 +1,16 @@
 /**
  * For which keys this peer may answer a search.
  *
- * 1. After a start, a segment that others own too is incomplete until this peer has compared
- *    itself with one of them, and taken over what it lacked.
+ * 1. A write that was confirmed by a majority of a segment's owners is at one of those that this
+ *    peer hears and has compared itself with, or at itself: else the segment is incomplete. Who
+ *    hears too few of them cannot tell whether they are down or it is cut off.
  * 2. When another owner comes back, it is incomplete until the two have compared themselves.
- * 3. While all others are down, what was complete stays so.
+ * 3. So after a start it is incomplete until this peer has compared itself with enough others, and
+ *    taken over what it lacked.
  * 4. What could not be taken over from another makes it incomplete, until a comparison misses
  *    nothing.
- * 5. When the first of them is heard again, or the broker was away, it may have been this peer that
- *    was cut off, and the others that went on: every segment is as after a start.
+ * 5. When the broker was away, the others may have gone on without this peer: every segment is as
+ *    after a start.
  */
 import type { Distribution, KeyRange, PeerId } from "@holdfast/keyspace"
 import { KeySet } from "@holdfast/keyspace"
@@ -20,7 +22,6 @@ export class Completeness {
   readonly #distribution: Distribution
   readonly #view: PeerView
   readonly #synced = new Set<PeerId>()
-  readonly #everSynced = new Set<PeerId>()
   /** How often something of a peer could not be taken over. */
   readonly #missed = new Map<PeerId, number>()
 
@@ -44,7 +45,6 @@ export class Completeness {
   /** The two have compared themselves, and this peer has all that the other had. */
   noteSynced(peer: PeerId): void {
     this.#synced.add(peer)
-    this.#everSynced.add(peer)
   }
 
   /** Something that a peer has could not be taken over: a full disk, a limit. */
@@ -60,15 +60,12 @@ export class Completeness {
 
   /** A peer is heard again after a silence. */
   noteReturned(peer: PeerId): void {
-    const isFirst = !this.#view.others().some((one) => one !== peer && this.#view.isLive(one))
-    if (isFirst) this.noteCutOff()
     this.#synced.delete(peer)
   }
 
   /** The others may have gone on without this peer. */
   noteCutOff(): void {
     this.#synced.clear()
-    this.#everSynced.clear()
   }
 
   /** The keys that this peer answers for. */
@@ -82,10 +79,10 @@ export class Completeness {
 
   #isComplete(owners: ReadonlyArray<PeerId>): boolean {
     const others = owners.filter((peer) => peer !== this.#view.self.peer)
-    if (others.length === 0) return true
-    return (
-      others.some((peer) => this.#everSynced.has(peer)) &&
-      others.every((peer) => this.#synced.has(peer) || !this.#view.isLive(peer))
-    )
+    const heard = others.filter((peer) => this.#view.isLive(peer))
+    const unheard = others.length - heard.length
+    return heard.every((peer) => this.#synced.has(peer)) && unheard < majorityOf(owners.length)
   }
 }
+
+const majorityOf = (owners: number): number => Math.floor(owners / 2) + 1

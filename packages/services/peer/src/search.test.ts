@@ -18,18 +18,25 @@ const filled = (names: ReadonlyArray<string>, count: number) =>
   })
 type Cluster = Effect.Success<ReturnType<typeof filled>>["cluster"]
 
+/** A page that is complete; asked again for a while, as a client does. */
+const completePage = (cluster: Cluster, options: Parameters<Cluster["search"]>[0]) =>
+  eventually(
+    Effect.tap(cluster.search(options), ({ missing }) =>
+      Effect.sync(() => assert.deepStrictEqual(missing, []))
+    )
+  )
+
 /** Walks through a tag by pages; the keys in the order they came. */
 const walk = Effect.fnUntraced(function* (
   cluster: Cluster,
   options: { readonly at: string; readonly limit: number; readonly from?: string }
 ) {
   const keys: Array<string> = []
-  let page = yield* cluster.search(options)
+  let page = yield* completePage(cluster, options)
   for (;;) {
-    assert.deepStrictEqual(page.missing, [])
     keys.push(...page.records.map(({ key }) => key))
     if (page.next === undefined) return keys
-    page = yield* cluster.search({ ...options, after: page.next })
+    page = yield* completePage(cluster, { ...options, after: page.next })
   }
 })
 

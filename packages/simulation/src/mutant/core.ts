@@ -239,13 +239,13 @@ const search: ReadonlyArray<CoreMutant> = [
     ]
   },
   {
-    name: "a peer that was cut off answers searches at once",
+    name: "a peer that hears nobody answers searches",
     profile: "peers",
     edits: [
       {
         file: "services/peer/src/completeness.ts",
-        from: "if (isFirst) this.noteCutOff()",
-        to: "void isFirst"
+        from: "&& unheard < majorityOf(owners.length)",
+        to: ""
       }
     ]
   }
