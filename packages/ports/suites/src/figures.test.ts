@@ -13,7 +13,7 @@ it("a figure is a line for people and a row for programs, with its bar and wheth
   const folder = mkdtempSync(join(tmpdir(), "figures-"))
   const file = join(folder, "rows")
   vi.stubEnv("HOLDFAST_BENCH_ROWS", file)
-  const log = vi.spyOn(console, "log").mockImplementation(() => undefined)
+  const written = vi.spyOn(process.stdout, "write").mockReturnValue(true)
   const say = figuresOf("disposition")
   say({ what: "rate", value: 1_234_567.8, unit: "a second", bar: { atLeast: 1_000_000 } })
   say({ what: "memory", value: 65.432, unit: "bytes", bar: { atMost: 64 } })
@@ -29,5 +29,7 @@ it("a figure is a line for people and a row for programs, with its bar and wheth
     { part, what: "memory", value: 65.4, unit: "bytes", bar: "at most 64", met: false },
     { part, what: "baseline", value: 0.0123, unit: "ms", bar: null, met: null }
   ])
-  expect(log.mock.calls[0]?.[0]).toMatch(/^rate +1,234,568 a second \(at least 1000000: met\)$/)
+  expect(written.mock.calls[0]?.[0]).toMatch(
+    /^rate +1,234,568 a second \(at least 1000000: met\)\n$/
+  )
 })

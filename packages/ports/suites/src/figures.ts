@@ -5,7 +5,7 @@
  *        └─────▶ one JSON line in the file that HOLDFAST_BENCH_ROWS names, where it names one
  */
 import { appendFileSync } from "node:fs"
-import { env } from "node:process"
+import { env, stdout } from "node:process"
 
 /** What was reached, and what should be. */
 export interface Figure {
@@ -58,7 +58,7 @@ export const figuresOf =
   (part: string) =>
   (figure: Figure): void => {
     const row = rowOf(part, figure)
-    console.log(lineOf(row))
+    stdout.write(`${lineOf(row)}\n`)
     const rows = env["HOLDFAST_BENCH_ROWS"]
     if (rows !== undefined) appendFileSync(rows, `${JSON.stringify(row)}\n`)
   }
