@@ -2,9 +2,10 @@
  * How often this host's process was started: a number in its state directory that is raised durably
  * before anything is said under it.
  */
-import { mkdir, open, readFile, rename } from "node:fs/promises"
+import { mkdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { type CommandFailure, failure } from "@holdfast/process"
+import { replaceFile } from "@holdfast/adapter-file"
+import { type CommandFailure, failure, sentenceOf } from "@holdfast/process"
 import { Effect, Predicate } from "effect"
 
 const fileName = "incarnation"
@@ -14,28 +15,14 @@ export const raiseIncarnation = (directory: string): Effect.Effect<number, Comma
   Effect.tryPromise({
     try: () => raise(directory),
     catch: (cause) =>
-      failure(`the incarnation in ${directory} cannot be raised: ${messageOf(cause)}`)
+      failure(`the incarnation in ${directory} cannot be raised: ${sentenceOf(cause)}`)
   })
 
 const raise = async (directory: string): Promise<number> => {
   await mkdir(directory, { recursive: true })
   const file = join(directory, fileName)
   const next = (await readLast(file)) + 1
-  const temporary = `${file}.new`
-  const handle = await open(temporary, "w")
-  try {
-    await handle.writeFile(`${next}\n`)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await rename(temporary, file)
-  const folder = await open(directory, "r")
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
+  await replaceFile(file, Buffer.from(`${next}\n`))
   return next
 }
 
@@ -49,6 +36,3 @@ const readLast = async (file: string): Promise<number> => {
   }
   return Number(text)
 }
-
-const messageOf = (cause: unknown): string =>
-  cause instanceof Error ? cause.message : String(cause)

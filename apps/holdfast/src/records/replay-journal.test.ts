@@ -44,17 +44,27 @@ describe("the journal of a replay into the spool", () => {
   it.effect("that is damaged, or another process's, is refused with a sentence", () =>
     Effect.gen(function* () {
       const data = yield* folder
-      const path = join(data, "replays", "a.replay")
-      mkdirSync(join(data, "replays"))
+      const path = join(data, "replays", "a", "last-intent")
+      mkdirSync(join(data, "replays", "a"), { recursive: true })
       writeFileSync(path, "no journal")
-      const damaged = yield* Effect.flip(openReplayJournal({ data, stream: "a" }))
+      const damaged = yield* Effect.flip(Effect.scoped(openReplayJournal({ data, stream: "a" })))
       assert.include(damaged.message, "remove it to begin them anew")
       rmSync(path)
-      writeFileSync(`${path}.lock`, String(process.ppid))
-      const locked = yield* Effect.flip(openReplayJournal({ data, stream: "a" }))
-      assert.include(locked.message, `process ${process.ppid} replays into this stream`)
-      writeFileSync(`${path}.lock`, "")
+      const second = yield* openReplayJournal({ data, stream: "a" }).pipe(
+        Effect.andThen(Effect.flip(openReplayJournal({ data, stream: "a" }))),
+        Effect.scoped
+      )
+      assert.include(second.message, "another process replays into a; wait until it is done")
       yield* openReplayJournal({ data, stream: "a" })
+    })
+  )
+
+  it.effect("that cannot be kept is refused before anything is sent", () =>
+    Effect.gen(function* () {
+      const data = yield* folder
+      writeFileSync(join(data, "replays"), "a file, not a folder")
+      const refused = yield* Effect.flip(openReplayJournal({ data, stream: "a" }))
+      assert.include(refused.message, "the progress of the replay cannot be kept")
     })
   )
 })

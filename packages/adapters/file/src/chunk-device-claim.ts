@@ -21,7 +21,8 @@ import { join } from "node:path"
 import type { ChunkDeviceError } from "@holdfast/storage"
 import { Effect, Result, Schema } from "effect"
 import { attempt, attemptExisting, errnoOf, refusal } from "./chunk-device-errors.ts"
-import { type Disk, writeWhole } from "./chunk-device-disk.ts"
+import type { Disk } from "./chunk-device-disk.ts"
+import { writeWhole } from "./durable-file.ts"
 import type { DeviceLayout } from "./chunk-device-layout.ts"
 
 /** What a claim file says. */

@@ -116,20 +116,3 @@ export const nodeDisk: Disk = {
     return { total: found.blocks * found.bsize, free: found.bavail * found.bsize }
   }
 }
-
-/** Writes a small file so that it is there with all its bytes or not at all. */
-export const writeWhole = async (
-  disk: Disk,
-  paths: { readonly temporary: string; readonly path: string; readonly directory: string },
-  bytes: Uint8Array
-): Promise<void> => {
-  const file = await disk.create(paths.temporary)
-  try {
-    await file.write(bytes, 0)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await disk.rename(paths.temporary, paths.path)
-  await disk.syncDirectory(paths.directory)
-}

@@ -10,7 +10,8 @@ import { crc32 } from "node:zlib"
 import { type ChunkDeviceError, DeviceIdentity } from "@holdfast/storage"
 import { DateTime, Effect, Schema } from "effect"
 import { attempt, attemptExisting, errnoOf, refusal } from "./chunk-device-errors.ts"
-import { type Disk, writeWhole } from "./chunk-device-disk.ts"
+import type { Disk } from "./chunk-device-disk.ts"
+import { writeWhole } from "./durable-file.ts"
 import { type DeviceLayout, deviceLayout } from "./chunk-device-layout.ts"
 
 /** The format this code writes and the newest it reads. */

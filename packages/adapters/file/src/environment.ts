@@ -71,7 +71,7 @@ const openRoot = (directory: string): RootDatabase<Buffer, Buffer> =>
 
 const IDENTITY_KEY = Buffer.from("identity")
 
-/** Compares the identity in the data file with the one wanted, and writes it into a new store. */
+/** Compares the identity in the data file with the one wanted, and writes it into a new file. */
 const settleIdentity = (
   directory: string,
   root: RootDatabase<Buffer, Buffer>,
@@ -94,7 +94,6 @@ const settleIdentity = (
   if (stored === undefined) {
     root.transactionSync(() => table.putSync(IDENTITY_KEY, Buffer.from(encodeIdentity(wanted))))
   }
-  if (noted === undefined) writeIdentityFile(directory, wanted)
   return Result.succeed(undefined)
 }
 
@@ -125,6 +124,12 @@ const openChecked = Effect.fnUntraced(function* (
   yield* attempt(doing, () => fillUpDataFile(directory, root))
   const settle = attempt(doing, () => settleIdentity(directory, root, wanted))
   yield* Effect.flatMap(settle, Effect.fromResult)
+  if (readIdentityFile(directory) === undefined) {
+    yield* Effect.tryPromise({
+      try: () => writeIdentityFile(directory, wanted),
+      catch: (cause) => refusalOf(cause, doing)
+    })
+  }
   return root
 })
 

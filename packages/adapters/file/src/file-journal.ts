@@ -44,7 +44,7 @@ const open = Effect.fnUntraced(function* (
   })
   const journal = yield* openLogJournal({ ...options, mustExist: noted !== undefined })
   yield* attempt(directory, async () => {
-    if (noted === undefined) writeIdentityFile(directory, wanted)
+    if (noted === undefined) await writeIdentityFile(directory, wanted)
     await removeOldFiles(directory)
   })
   return journal

@@ -12,6 +12,7 @@
 import { join } from "node:path"
 import { Result, Schema } from "effect"
 import type { Disk } from "./chunk-device-disk.ts"
+import { removeIfThere, writeWhole } from "./durable-file.ts"
 import { encodeBatch } from "./log-batch.ts"
 import { type LogReader, withLogReader } from "./log-reader.ts"
 import { checkIdentity, StoreIdentity } from "./store-identity.ts"
@@ -109,25 +110,8 @@ export const createLog = async (
   const path = logPath(place, "log", head.generation)
   const bytes = headBatch(place, { kind: "log", ...head })
   await removeIfThere(disk, draftOf(path))
-  const file = await disk.create(draftOf(path))
-  try {
-    await file.write(bytes, 0)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await disk.rename(draftOf(path), path)
-  await disk.syncDirectory(place.directory)
+  await writeWhole(disk, { temporary: draftOf(path), path, directory: place.directory }, bytes)
   return bytes.length
-}
-
-/** Removes a file that may not be there. */
-export const removeIfThere = async (disk: Disk, path: string): Promise<void> => {
-  try {
-    await disk.unlink(path)
-  } catch (cause) {
-    if (!(cause instanceof Error && "code" in cause && cause.code === "ENOENT")) throw cause
-  }
 }
 
 /** Removes what a snapshot has replaced; its own name is durable before. */

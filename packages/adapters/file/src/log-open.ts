@@ -7,13 +7,13 @@
  *    is appended.
  * 3. A log that was begun while its predecessor had not ended holds nothing, and is removed.
  */
+import { removeIfThere } from "./durable-file.ts"
 import {
   corruptLog,
   createLog,
   generationsOf,
   logPath,
   type LogPlace,
-  removeIfThere,
   removeReplaced,
   withLogFile
 } from "./log-files.ts"

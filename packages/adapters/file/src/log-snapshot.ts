@@ -7,8 +7,9 @@
  * at most a draft.
  */
 import type { DiskFile } from "./chunk-device-disk.ts"
+import { removeIfThere } from "./durable-file.ts"
 import { encodeBatch } from "./log-batch.ts"
-import { draftOf, headBatch, logPath, type LogPlace, removeIfThere } from "./log-files.ts"
+import { draftOf, headBatch, logPath, type LogPlace } from "./log-files.ts"
 import type { WithRoom } from "./log-writer.ts"
 
 /** Bytes that one write carries. */

@@ -55,7 +55,7 @@ const copy = Effect.fnUntraced(function* (options: FileJournalOptions) {
   yield* journal.compact(yield* Stream.runCollect(snapshot))
   yield* entries.pipe(Stream.grouped(TOGETHER), Stream.runForEach(journal.append))
   const identity = { formatVersion: FORMAT_VERSION, kind: JOURNAL_KIND, clusterId }
-  yield* attempt(directory, async () => writeIdentityFile(directory, identity))
+  yield* attempt(directory, () => writeIdentityFile(directory, identity))
 })
 
 /** Copies a journal in LMDB, where there is one, into the files of this version. */

@@ -6,8 +6,9 @@
  * taken for a new store.
  */
 import { Result, Schema } from "effect"
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { replaceFile } from "./durable-file.ts"
 import { StoreRefused } from "./store-refused.ts"
 
 /** The format that this version writes. */
@@ -52,28 +53,9 @@ export const readIdentityFile = (directory: string): string | undefined => {
   }
 }
 
-const syncDirectory = (directory: string): void => {
-  const handle = openSync(directory, "r")
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-}
-
 /** Writes `store.json` so that it is there entirely or not at all. */
-export const writeIdentityFile = (directory: string, identity: StoreIdentity): void => {
-  const temporary = join(directory, `${IDENTITY_FILE}.new`)
-  const handle = openSync(temporary, "w")
-  try {
-    writeSync(handle, `${encodeIdentity(identity)}\n`)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-  renameSync(temporary, join(directory, IDENTITY_FILE))
-  syncDirectory(directory)
-}
+export const writeIdentityFile = (directory: string, identity: StoreIdentity): Promise<void> =>
+  replaceFile(join(directory, IDENTITY_FILE), Buffer.from(`${encodeIdentity(identity)}\n`))
 
 /** Refuses a store that is another kind's, another cluster's or of a later format. */
 export const checkIdentity = (
