@@ -76,13 +76,15 @@ export const makeCheckpointing = (
     /** Asks once and answers what the daemon replied. */
     const exchange = Effect.fnUntraced(function* (target: CheckpointTarget) {
       const { changes } = connection
-      yield* changes.until(() => session.mayRequest || session.lostReason !== undefined)
+      yield* changes.waitUntil(() => session.mayRequest || session.lostReason !== undefined)
       const request = session.ask(target)
       connection.change(() => undefined)
       const isVain = (): boolean =>
         session.isClosing && request.state === "queued" && !session.allowsCheckpoints
       yield* changes
-        .until(() => request.state === "replied" || session.lostReason !== undefined || isVain())
+        .waitUntil(
+          () => request.state === "replied" || session.lostReason !== undefined || isVain()
+        )
         .pipe(Effect.onInterrupt(() => Effect.sync(() => session.withdraw(request))))
       if (request.state === "replied") return request.error
       session.withdraw(request)
@@ -173,7 +175,7 @@ export const makeCheckpointing = (
     )
     const endOfShard = Effect.forever(
       connection.changes
-        .until(() => session.awaitsEnd)
+        .waitUntil(() => session.awaitsEnd)
         .pipe(
           Effect.andThen(sendEnd),
           Effect.catch((error) =>

@@ -9,8 +9,8 @@
  * 2. When the input ends, the session is over, whatever was under way: the lease is the daemon's.
  */
 import type { Readable, Writable } from "node:stream"
+import { Signal } from "@holdfast/records"
 import { Effect, Result, type Scope } from "effect"
-import { Changes } from "./changes.ts"
 import { LineSplitter } from "./line-splitter.ts"
 import { parseLine } from "./messages.ts"
 import { Session } from "./session.ts"
@@ -35,7 +35,7 @@ const strayLinesMax = 100
 
 /** A session and its pipes. */
 export class Connection {
-  readonly changes = new Changes()
+  readonly changes = new Signal()
   readonly session: Session
   end: SessionEnd | undefined
   private readonly output: Writable
@@ -89,7 +89,7 @@ export class Connection {
         continue
       }
       for (const note of this.notes.splice(0)) yield* Effect.logWarning(note)
-      yield* this.changes.until(() => this.version !== seen || this.end !== undefined)
+      yield* this.changes.waitUntil(() => this.version !== seen || this.end !== undefined)
     }
   })
 

@@ -42,12 +42,12 @@ export const multiLangDaemon = (
       )
       yield* Effect.forkScoped(endOfShard)
       const daemon = MultiLangDaemon.of({
-        shutdownRequested: changes.until(() => session.isShutdownRequested),
+        shutdownRequested: changes.waitUntil(() => session.isShutdownRequested),
         drained: Effect.sync(() => connection.change((one) => one.markDrained())),
         leaving: Effect.sync(() => connection.change((one) => (one.isClosing = true))),
         ended: Effect.suspend(() =>
           Effect.map(
-            changes.until(() => connection.end !== undefined),
+            changes.waitUntil(() => connection.end !== undefined),
             () => connection.end ?? { _tag: "InputEnded" }
           )
         )

@@ -38,7 +38,7 @@ const makeReader = (connection: Connection, from: bigint | undefined): ShardRead
   return {
     next: ({ maxBytes, maxRecords, wait }) =>
       changes
-        .until(() => session.retained.hasAbove(cursor) || session.isEnding)
+        .waitUntil(() => session.retained.hasAbove(cursor) || session.isEnding)
         .pipe(
           Effect.timeoutOption(wait),
           Effect.map(() => {

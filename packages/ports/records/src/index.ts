@@ -19,3 +19,4 @@ export {
 } from "./record-source.ts"
 export { type NewRecord, RecordSpool, RecordSpoolError, type SpoolStatus } from "./record-spool.ts"
 export { type ReplayRecord, type ReplayTarget, ReplayTargetError } from "./replay-target.ts"
+export { Signal } from "./signal.ts"

@@ -6,7 +6,7 @@
  *        └──────────────┴──end──▶ ended: drained, fenced or failed
  */
 import type { Exhausted, Ordinal, PartReport, Tracker } from "@holdfast/disposition"
-import type { ShardReader } from "@holdfast/records"
+import { type ShardReader, Signal } from "@holdfast/records"
 import type { Clock } from "effect"
 import { type OpenRecord, recordOpener } from "./aggregates.ts"
 import type { WorkerConfig } from "./config.ts"
@@ -14,7 +14,6 @@ import type { HeldRecord } from "./held-records.ts"
 import { monotonicMs } from "./monotonic.ts"
 import { PendingLetters } from "./pending-letters.ts"
 import { RetryQueue } from "./retry-queue.ts"
-import { Signal } from "./signal.ts"
 
 /** How a run ends. */
 export type RunEnd =

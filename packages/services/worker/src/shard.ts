@@ -9,7 +9,7 @@
  * A defect of one loop fails its run alone; a halted shard stays, and keeps its lease, so that its
  * siblings go on and nobody else runs into the same record.
  */
-import type { CheckpointStore, RecordSource } from "@holdfast/records"
+import { type CheckpointStore, type RecordSource, Signal } from "@holdfast/records"
 import { Cause, Duration, Effect, Exit, type Scope } from "effect"
 import { makeSave } from "./checkpoints.ts"
 import type { WorkerConfig } from "./config.ts"
@@ -20,7 +20,6 @@ import { checkpoints, flushes, haltNotice, heartbeats, retries, stallAlarm } fro
 import { openShard, type OpeningRefusal } from "./opening.ts"
 import type { Pipeline } from "./pipeline.ts"
 import type { RunEnd, ShardRun } from "./shard-run.ts"
-import { Signal } from "./signal.ts"
 
 /** What a shard needs of the world. */
 export type ShardPorts = CheckpointStore | Pipeline | RecordSource

@@ -1,8 +1,8 @@
 /** One shard of a stage: items in lanes, and the fibers that work on them. */
 import { hasPart, type Ordinal, type PartReport } from "@holdfast/disposition"
+import { Signal } from "@holdfast/records"
 import { Cause, Duration, Effect, Exit, type Scope } from "effect"
 import type { Disposition, OfferedRecord, OpenShard, ShardPipeline } from "../pipeline.ts"
-import { Signal } from "../signal.ts"
 import { Lanes } from "./lanes.ts"
 import { runAnswer, type StageAnswer, type StageItem, type StageOptions } from "./stage.ts"
 import { UserRecordItems } from "./user-record-items.ts"

@@ -1,4 +1,7 @@
-/** Waiting on mutable state without polling: whoever changes it says so. */
+/**
+ * Waiting on mutable state without polling: whoever changes it says so. A worker and the sources it
+ * reads from wait like this for each other.
+ */
 import { Effect } from "effect"
 
 interface Waiter {
