@@ -30,7 +30,7 @@ describe("shards", () => {
     )
   })
 
-  it("a table of at most 100 columns, and in full why a shard is halted", () => {
+  it("a table of at most 100 columns, and in full what a shard says of its trouble", () => {
     const name = "a-stream-with-a-long-name.".repeat(8)
     const reason = `position 17 did not go through: ${"the disk is full, ".repeat(10)}`
     const halted = {
@@ -48,6 +48,6 @@ describe("shards", () => {
     ).split("\n\n")
     for (const line of table.split("\n")) assert.isAtMost(line.length, 100)
     assert.include(table, "halted")
-    assert.strictEqual(why, `${name} is halted: ${reason}`)
+    assert.strictEqual(why, `${name} (halted): ${reason}`)
   })
 })

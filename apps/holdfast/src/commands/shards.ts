@@ -67,13 +67,13 @@ const headings = [
   "oldest unfinished"
 ]
 
-/** The table, and below it in full why a shard is halted. */
+/** The table, and below it in full what each shard says of its trouble. */
 export const renderShards = (shards: ReadonlyArray<ShardView>): string => {
-  const halted = shards.flatMap(({ reason, shard }) =>
-    reason === undefined ? [] : [`${shard} is halted: ${reason}`]
+  const reasons = shards.flatMap(({ reason, shard, state }) =>
+    reason === undefined ? [] : [`${shard} (${state}): ${reason}`]
   )
   const table = renderTable(headings, shards.map(rowOf))
-  return halted.length === 0 ? table : `${table}\n\n${halted.join("\n")}`
+  return reasons.length === 0 ? table : `${table}\n\n${reasons.join("\n")}`
 }
 
 /** `holdfast shards`. */

@@ -1,12 +1,13 @@
 /** `holdfast status`: what the services say of themselves, on one page. */
-import { metadataStatus, peersOf, type WorkerStatusView, workersOf } from "../connection/observe.ts"
 import { jsonFlag } from "@holdfast/process"
-import { Effect, Result } from "effect"
 import type { CallError } from "@holdfast/wire"
+import { Effect, Result } from "effect"
 import { Command } from "effect/cli"
 import { connectedLayer, connectionFlags } from "../connection/connect.ts"
+import { metadataStatus, peersOf, workersOf } from "../connection/observe.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
-import { formatAge, renderPairs, renderTable } from "../output/table.ts"
+import { formatAge, renderPairs } from "../output/table.ts"
+import { renderShards, shardsOf } from "./shards.ts"
 
 const flags = { ...connectionFlags, json: jsonFlag }
 
@@ -59,21 +60,6 @@ const renderMetadata = ({ chunks, clusterId, devices, hosts, pending, safeMode }
     ["  oldest deletion", formatAge(pending.oldestDeletionMs ?? 0)]
   ] as const
 
-const renderShards = (workers: ReadonlyArray<WorkerStatusView>): string => {
-  const rows = workers.flatMap(({ shards, worker }) =>
-    shards.map((one) => [
-      one.shard,
-      worker,
-      one.reason === undefined ? one.state : `${one.state}: ${one.reason}`,
-      one.checkpoint?.toString() ?? "-",
-      one.newest?.toString() ?? "-",
-      one.inFlight.records
-    ])
-  )
-  const headings = ["shard", "worker", "state", "checkpoint", "newest", "in flight"]
-  return rows.length === 0 ? "" : `\n\n${renderTable(headings, rows)}`
-}
-
 /** `holdfast status`. */
 export const statusCommand = Command.make("status", flags, (options) =>
   Effect.gen(function* () {
@@ -85,6 +71,7 @@ export const statusCommand = Command.make("status", flags, (options) =>
       ["peers", `${live} of ${peers.length} live`],
       ...silent.map(({ reason, service }) => [`${service} silent`, reason] as const)
     ])
-    yield* writeLine(`${facts}${renderShards(workers)}`)
+    const shards = shardsOf(workers)
+    yield* writeLine(shards.length === 0 ? facts : `${facts}\n\n${renderShards(shards)}`)
   }).pipe(Effect.provide(connectedLayer(options)))
 ).pipe(Command.withDescription("How the cluster is"))
