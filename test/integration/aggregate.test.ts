@@ -1,5 +1,5 @@
 /** `holdfast aggregate` as a process: files, standard input, and its status on bad input. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, it } from "vitest"
@@ -9,6 +9,10 @@ const folder = mkdtempSync(join(tmpdir(), "holdfast-aggregate-"))
 const lines =
   '{"partitionKey":"10","explicitHashKey":null,"data":"first"}\n' +
   '{"partitionKey":"2","explicitHashKey":"7","dataBase64":"/w=="}\n'
+
+const large = join(folder, "large")
+writeFileSync(large, "")
+truncateSync(large, 64 * 1_024 * 1_024 + 1)
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -28,7 +32,8 @@ it("makes a record of standard input, and prints what is in it, from a file or n
 it.each([
   { args: ["decode", "-"], input: "plain text", sentence: "the record is no aggregate." },
   { args: ["encode", "-"], input: '{"partitionKey":"a"}', sentence: "line 1 needs either data" },
-  { args: ["decode", join(folder, "none")], input: "", sentence: "cannot be read: ENOENT" }
+  { args: ["decode", join(folder, "none")], input: "", sentence: "cannot be read: ENOENT" },
+  { args: ["decode", large], input: "", sentence: "has more than 67108864 bytes" }
 ])("says $sentence with a status of 1", async ({ args, input, sentence }) => {
   const { status, stderr, stdout } = await holdfast(["aggregate", ...args], { input })
   expect(status).toBe(1)

@@ -1,37 +1,27 @@
 /** The bytes of an input, within a limit: as they are, or out of base64. */
-import { createReadStream } from "node:fs"
-import { CommandFailure, failure } from "@holdfast/process"
-import { Effect } from "effect"
+import { type CommandFailure, failure } from "@holdfast/process"
+import { Effect, Stream } from "effect"
+import { inputBytes, inputName } from "../files/source.ts"
 
 /** More than any aggregated record takes, in base64 as well, or the lines it is made of. */
 export const inputBytesMost = 64 * 1_024 * 1_024
 
-const named = (file: string): string => (file === "-" ? "standard input" : file)
-
 /** Reads a file, or standard input for `-`, to its end. */
-export const readInput = (file: string): Effect.Effect<Uint8Array, CommandFailure> =>
-  Effect.tryPromise({
-    try: async (signal) => {
-      const input = file === "-" ? process.stdin : createReadStream(file, { signal })
-      const chunks: Array<Uint8Array> = []
-      let bytes = 0
-      for await (const chunk of input) {
-        const taken: Uint8Array = typeof chunk === "string" ? Buffer.from(chunk) : chunk
-        bytes += taken.length
-        if (bytes > inputBytesMost) {
-          throw failure(`${named(file)} has more than ${inputBytesMost} bytes, which is the limit`)
-        }
-        chunks.push(taken)
-      }
-      return Buffer.concat(chunks)
-    },
-    catch: (error) =>
-      error instanceof CommandFailure
-        ? error
-        : failure(
-            `${named(file)} cannot be read: ${error instanceof Error ? error.message : String(error)}`
-          )
+export const readInput = Effect.fnUntraced(function* (
+  file: string
+): Effect.fn.Return<Uint8Array, CommandFailure> {
+  const pieces: Array<Uint8Array> = []
+  let bytes = 0
+  yield* Stream.runForEach(inputBytes(file), (piece) => {
+    bytes += piece.length
+    if (bytes > inputBytesMost) {
+      return failure(`${inputName(file)} has more than ${inputBytesMost} bytes, which is the limit`)
+    }
+    pieces.push(piece)
+    return Effect.void
   })
+  return Buffer.concat(pieces)
+})
 
 const base64Text = /^[A-Za-z0-9+/]+={0,2}$/
 

@@ -16,6 +16,18 @@ export interface FileSource {
 
 const partBytes = 1024 * 1024
 
+/** What a path is called in sentences; `-` is standard input. */
+export const inputName = (path: string): string => (path === "-" ? "standard input" : path)
+
+/** The bytes of a file, or of standard input for `-`. */
+export const inputBytes = (path: string): Stream.Stream<Uint8Array, CommandFailure> =>
+  Stream.suspend(() =>
+    Stream.fromAsyncIterable<Uint8Array, CommandFailure>(
+      path === "-" ? process.stdin : createReadStream(path, { highWaterMark: partBytes }),
+      (cause) => failure(`${inputName(path)} cannot be read: ${reasonOf(cause)}`)
+    )
+  )
+
 /** Opens a file, or standard input for `-`, which needs a name. */
 export const openSource = Effect.fnUntraced(function* (options: {
   readonly path: string
@@ -26,22 +38,13 @@ export const openSource = Effect.fnUntraced(function* (options: {
     if (Option.isNone(options.name)) {
       return yield* failure("standard input has no name of its own: give it one with --name")
     }
-    const data = Stream.fromAsyncIterable<Uint8Array, CommandFailure>(process.stdin, (cause) =>
-      failure(`standard input cannot be read: ${reasonOf(cause)}`)
-    )
-    return { name: options.name.value, bytes: 0, data }
+    return { name: options.name.value, bytes: 0, data: inputBytes(path) }
   }
   const found = yield* statOf(path, "read")
   if (found === undefined) return yield* failure(`there is no file ${path}`)
   if (found.isDirectory()) {
     return yield* failure(`${path} is a directory; put takes one file at a time`)
   }
-  const data = Stream.suspend(() =>
-    Stream.fromAsyncIterable<Uint8Array, CommandFailure>(
-      createReadStream(path, { highWaterMark: partBytes }),
-      (cause) => failure(`${path} cannot be read: ${reasonOf(cause)}`)
-    )
-  )
   const name = Option.getOrElse(options.name, () => basename(path))
-  return { name, bytes: found.isFile() ? found.size : 0, data }
+  return { name, bytes: found.isFile() ? found.size : 0, data: inputBytes(path) }
 })
