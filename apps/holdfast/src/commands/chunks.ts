@@ -3,7 +3,7 @@ import { failure, jsonFlag } from "@holdfast/process"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { connectedLayer, connectionFlags } from "../connection/connect.ts"
-import { chunkOf, troubledOf } from "../connection/observe-chunks.ts"
+import { chunkLimitFlag, chunkOf, troubledOf } from "../connection/observe-chunks.ts"
 import { metadataStatus } from "../connection/observe.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { formatAge, formatBytes, renderPairs, renderTable } from "../output/table.ts"
@@ -76,16 +76,13 @@ const listFlags = {
     Flag.withDescription("Only those with this reason, for example missing"),
     Flag.optional
   ),
-  limit: Flag.Int("limit").pipe(
-    Flag.withDescription("Chunks to show at most (100)"),
-    Flag.withDefault(100)
-  )
+  limit: chunkLimitFlag
 }
 
 const list = Command.make("list", listFlags, ({ limit, reason }) =>
   Effect.gen(function* () {
     const { cluster, json } = yield* chunks
-    const wanted = { cluster, reason: Option.getOrUndefined(reason), limit: Math.max(1, limit) }
+    const wanted = { cluster, reason: Option.getOrUndefined(reason), limit }
     const { found, more } = yield* troubledOf(wanted)
     if (json) return yield* writeLine(toJson({ chunks: found, more }))
     if (found.length === 0) return yield* writeLine("every chunk is held as it is meant to be")

@@ -1,11 +1,11 @@
 /** `holdfast devices`: what holds chunk copies, and what an operator tells one of them. */
 import { jsonFlag } from "@holdfast/process"
-import { DeviceId, MetadataOperations } from "@holdfast/wire"
+import { DeviceId, MetadataOperations, type Operation } from "@holdfast/wire"
 import { Effect } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Command } from "effect/cli"
 import { ask } from "../connection/ask.ts"
 import { connectedLayer, connectionFlags } from "../connection/connect.ts"
-import { blockersOf } from "../connection/observe-chunks.ts"
+import { blockersOf, chunkLimitFlag } from "../connection/observe-chunks.ts"
 import { type DeviceStatusView, devicesOf } from "../connection/observe.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { formatAge, formatBytes, renderTable } from "../output/table.ts"
@@ -36,76 +36,73 @@ const deviceFlags = {
   )
 }
 
-const askFreeze = ask(MetadataOperations.freeze)
-const askThaw = ask(MetadataOperations.thaw)
-const askDrain = ask(MetadataOperations.drain)
-const askOffline = ask(MetadataOperations.offline)
-const askRemove = ask(MetadataOperations.remove)
-
-const freeze = Command.make("freeze", deviceFlags, ({ deviceId }) =>
-  Effect.gen(function* () {
-    const { cluster, json } = yield* devices
-    yield* askFreeze({ cluster, request: { deviceId } })
-    const done = `${deviceId} is frozen: no new chunk goes to it`
-    yield* writeLine(json ? toJson({ deviceId, frozen: true }) : done)
-  })
-).pipe(Command.withDescription("Let no new chunk go to a device; what it holds is read on"))
-
-const thaw = Command.make("thaw", deviceFlags, ({ deviceId }) =>
-  Effect.gen(function* () {
-    const { cluster, json } = yield* devices
-    yield* askThaw({ cluster, request: { deviceId } })
-    const done = `${deviceId} takes new chunks again`
-    yield* writeLine(json ? toJson({ deviceId, frozen: false }) : done)
-  })
-).pipe(Command.withDescription("The opposite of freeze, drain and offline"))
-
-const drain = Command.make("drain", deviceFlags, ({ deviceId }) =>
-  Effect.gen(function* () {
-    const { cluster, json } = yield* devices
-    const { belowGoal } = yield* askDrain({ cluster, request: { deviceId } })
-    const done =
-      `${deviceId} is draining; chunks short of a copy now: ${belowGoal}\n` +
-      `what keeps it: holdfast devices blocked ${deviceId}`
-    yield* writeLine(json ? toJson({ deviceId, belowGoal }) : done)
-  })
-).pipe(Command.withDescription("Copy what a device holds to others, then take it out"))
-
-const offline = Command.make("offline", deviceFlags, ({ deviceId }) =>
-  Effect.gen(function* () {
-    const { cluster, json } = yield* devices
-    const { belowGoal } = yield* askOffline({ cluster, request: { deviceId } })
-    const done = `${deviceId} is offline; chunks short of a copy now: ${belowGoal}`
-    yield* writeLine(json ? toJson({ deviceId, belowGoal }) : done)
-  })
-).pipe(
-  Command.withDescription(
-    "Take a device out at once: its copies count for nothing until it is thawed"
-  )
-)
-
-const remove = Command.make("remove", deviceFlags, ({ deviceId }) =>
-  Effect.gen(function* () {
-    const { cluster, json } = yield* devices
-    yield* askRemove({ cluster, request: { deviceId } })
-    yield* writeLine(json ? toJson({ deviceId, removed: true }) : `${deviceId} is forgotten`)
-  })
-).pipe(
-  Command.withDescription("Forget a device that was drained or taken offline and is served no more")
-)
-
-const blockedFlags = {
-  ...deviceFlags,
-  limit: Flag.Int("limit").pipe(
-    Flag.withDescription("Chunks to show at most (100)"),
-    Flag.withDefault(100)
-  )
+/** A subcommand that tells the metadata service one thing about a device. */
+const tell = <Response>(options: {
+  readonly name: string
+  readonly description: string
+  readonly operation: Operation<{ readonly deviceId: DeviceId }, Response>
+  /** What is done then, as JSON and in words. */
+  readonly done: (deviceId: DeviceId, response: Response) => readonly [object, string]
+}) => {
+  const askOperation = ask(options.operation)
+  return Command.make(options.name, deviceFlags, ({ deviceId }) =>
+    Effect.gen(function* () {
+      const { cluster, json } = yield* devices
+      const response = yield* askOperation({ cluster, request: { deviceId } })
+      const [facts, words] = options.done(deviceId, response)
+      yield* writeLine(json ? toJson(facts) : words)
+    })
+  ).pipe(Command.withDescription(options.description))
 }
+
+const freeze = tell({
+  name: "freeze",
+  description: "Let no new chunk go to a device; what it holds is read on",
+  operation: MetadataOperations.freeze,
+  done: (deviceId) => [{ deviceId, frozen: true }, `${deviceId} is frozen: no new chunk goes to it`]
+})
+
+const thaw = tell({
+  name: "thaw",
+  description: "The opposite of freeze, drain and offline",
+  operation: MetadataOperations.thaw,
+  done: (deviceId) => [{ deviceId, frozen: false }, `${deviceId} takes new chunks again`]
+})
+
+const drain = tell({
+  name: "drain",
+  description: "Copy what a device holds to others, then take it out",
+  operation: MetadataOperations.drain,
+  done: (deviceId, { belowGoal }) => [
+    { deviceId, belowGoal },
+    `${deviceId} is draining; chunks short of a copy now: ${belowGoal}\n` +
+      `what keeps it: holdfast devices blocked ${deviceId}`
+  ]
+})
+
+const offline = tell({
+  name: "offline",
+  description: "Take a device out at once: its copies count for nothing until it is thawed",
+  operation: MetadataOperations.offline,
+  done: (deviceId, { belowGoal }) => [
+    { deviceId, belowGoal },
+    `${deviceId} is offline; chunks short of a copy now: ${belowGoal}`
+  ]
+})
+
+const remove = tell({
+  name: "remove",
+  description: "Forget a device that was drained or taken offline and is served no more",
+  operation: MetadataOperations.remove,
+  done: (deviceId) => [{ deviceId, removed: true }, `${deviceId} is forgotten`]
+})
+
+const blockedFlags = { ...deviceFlags, limit: chunkLimitFlag }
 
 const blocked = Command.make("blocked", blockedFlags, ({ deviceId, limit }) =>
   Effect.gen(function* () {
     const { cluster, json } = yield* devices
-    const found = yield* blockersOf({ cluster, deviceId, limit: Math.max(1, limit) })
+    const found = yield* blockersOf({ cluster, deviceId, limit })
     const { more } = found
     if (json) return yield* writeLine(toJson({ blockers: found.found, more }))
     if (found.found.length === 0) return yield* writeLine(`nothing keeps ${deviceId}`)

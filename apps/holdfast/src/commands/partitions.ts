@@ -1,6 +1,6 @@
 /** `holdfast partitions`: what a peer holds of the catalogue, and one partition as it is there. */
 import { catalogueName } from "@holdfast/catalogue"
-import { failure, jsonFlag } from "@holdfast/process"
+import { failure, jsonFlag, numberFlag } from "@holdfast/process"
 import { HexKey, PeerId } from "@holdfast/wire"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -12,7 +12,6 @@ import { formatBytes, renderPairs, renderTable } from "../output/table.ts"
 const isKey = Schema.is(HexKey)
 const keyExpected = (given: string): string =>
   `"${given}" is no partition key; right would be 64 digits, 0 to 9 and a to f`
-const limitMax = 1_000
 
 const pageFlags = {
   after: Flag.String("after").pipe(
@@ -20,14 +19,13 @@ const pageFlags = {
     Flag.filter(isKey, keyExpected),
     Flag.optional
   ),
-  limit: Flag.Int("limit").pipe(
-    Flag.withDescription("So many at most (100)"),
-    Flag.withDefault(100),
-    Flag.filter(
-      (given) => given >= 1 && given <= limitMax,
-      (given) => `--limit is ${given}; right would be 1 to ${limitMax}`
-    )
-  )
+  limit: numberFlag({
+    name: "limit",
+    description: "So many at most",
+    value: 100,
+    least: 1,
+    most: 1_000
+  })
 }
 
 const partitions = Command.make("partitions", pageFlags).pipe(

@@ -1,6 +1,6 @@
 /** `holdfast put`: a file of any size into the cluster, as a plain file. */
 import { FileClient } from "@holdfast/client"
-import { jsonFlag } from "@holdfast/process"
+import { jsonFlag, numberFlag } from "@holdfast/process"
 import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { connectedLayer, connectionFlags } from "../connection/connect.ts"
@@ -9,8 +9,6 @@ import { openSource } from "../files/source.ts"
 import { withProgress } from "../files/transfer-progress.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { formatBytes } from "../output/table.ts"
-
-const goalMax = 15
 
 const flags = {
   ...connectionFlags,
@@ -22,14 +20,13 @@ const flags = {
     Flag.withDescription("What it is called in the cluster; as the file is called when absent"),
     Flag.optional
   ),
-  goal: Flag.Int("goal").pipe(
-    Flag.withDescription("Copies of each chunk (2)"),
-    Flag.withDefault(2),
-    Flag.filter(
-      (given) => given >= 1 && given <= goalMax,
-      (given) => `--goal is ${given}; right would be 1 to ${goalMax}`
-    )
-  )
+  goal: numberFlag({
+    name: "goal",
+    description: "Copies of each chunk",
+    value: 2,
+    least: 1,
+    most: 15
+  })
 }
 
 /** `holdfast put FILE`. */

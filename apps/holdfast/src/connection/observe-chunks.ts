@@ -1,5 +1,6 @@
 /** Asks the metadata service for hosts, chunks and what keeps a drain, page after page. */
 import type { Messaging } from "@holdfast/messaging"
+import { numberFlag } from "@holdfast/process"
 import { type CallError, type DeviceId, MetadataOperations } from "@holdfast/wire"
 import { Effect } from "effect"
 import { ask } from "./ask.ts"
@@ -31,6 +32,15 @@ export const hostsOf = Effect.fnUntraced(function* (
 
 /** One chunk with all that is known of its copies. */
 export const chunkOf = ask(MetadataOperations.inspectChunk)
+
+/** How many chunks a list shows at most. */
+export const chunkLimitFlag = numberFlag({
+  name: "limit",
+  description: "Chunks to show at most",
+  value: 100,
+  least: 1,
+  most: 1_000_000
+})
 
 /** The first ones of a list, and whether there are more. */
 export interface First<A> {
