@@ -1,6 +1,6 @@
 /** A walk over the committed chunks in order, some of them a call, so that no call takes long. */
 import type { Draft } from "./draft.ts"
-import type { ChunkKey } from "./identity.ts"
+import { type ChunkKey, keyBehind } from "./identity.ts"
 import { advance, newCursor, rowChunkId, rowFileId, rowRecord, seekFrom } from "./packed-tree.ts"
 import type { ChunkRecord } from "./packed-tree.ts"
 
@@ -22,16 +22,13 @@ export interface Walked<A> {
   readonly next: ChunkKey | null
 }
 
-const startOf = (after: ChunkKey | null): ChunkKey =>
-  after === null ? { fileId: 0, chunkId: 0 } : { fileId: after.fileId, chunkId: after.chunkId + 1 }
-
 /** Walks on; O(chunks looked at). */
 export const walkChunks = <A>(draft: Draft, walk: Walk<A>): Walked<A> => {
   const found: Array<A> = []
   const cursor = newCursor()
   const verdicts = new Map<number, boolean>()
   let last: ChunkKey | null = walk.after
-  let here = seekFrom(draft.chunks, startOf(walk.after), cursor)
+  let here = seekFrom(draft.chunks, keyBehind(walk.after ?? undefined), cursor)
   for (let left = LOOKED_AT; here; left--) {
     if (left === 0 || found.length >= walk.limit) return { found, next: last }
     const setAndGoal = cursor.words[cursor.offset + 4]!

@@ -11,7 +11,7 @@ import * as Result from "effect/Result"
 import { queueDeletion } from "./deletions.ts"
 import { deviceOfOpenSlot, knowledgeIsFull } from "./devices.ts"
 import type { Draft } from "./draft.ts"
-import { compareChunks, type ChunkKey, type ChunkVersion } from "./identity.ts"
+import { compareChunks, type ChunkKey, type ChunkVersion, keyBehind } from "./identity.ts"
 import { abandonLease, keepChunkId } from "./lease.ts"
 import { judgeOddAnew } from "./merge.ts"
 import type { Freed, FreeResult } from "./model.ts"
@@ -120,7 +120,5 @@ export const settleFreed = (draft: Draft, start: ChunkKey, limit: number): Chunk
   for (const [key, freed] of some) {
     if (freed.pending === 0) settle(draft, key, freed)
   }
-  const last = some.at(-1)
-  if (last === undefined || some.length < limit) return { fileId: 0, chunkId: 0 }
-  return { fileId: last[0].fileId, chunkId: last[0].chunkId + 1 }
+  return keyBehind(some.length < limit ? undefined : some.at(-1)?.[0])
 }

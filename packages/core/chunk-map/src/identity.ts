@@ -50,6 +50,12 @@ export interface ChunkCopy extends ChunkVersion {
   readonly checksum: number
 }
 
+/** The least key behind a chunk; behind nothing it is the least of all. */
+export const keyBehind = (chunk: ChunkKey | undefined): ChunkKey =>
+  chunk === undefined
+    ? { fileId: 0, chunkId: 0 }
+    : { fileId: chunk.fileId, chunkId: chunk.chunkId + 1 }
+
 /** Orders chunks by file, then by number inside the file. */
 export const compareChunks = (left: ChunkKey, right: ChunkKey): number =>
   left.fileId === right.fileId ? left.chunkId - right.chunkId : left.fileId - right.fileId

@@ -66,8 +66,7 @@ const count = (draft: Draft, device: Device, copy: ChunkCopy, arrival: Arrival):
 
 /**
  * What is remembered of a copy by one slot goes to the report under way that names it: the digest
- * of
- * the present slot lets it go, as a recount does.
+ * of the present slot lets it go, as a recount does.
  */
 const passToReport = (
   draft: Draft,

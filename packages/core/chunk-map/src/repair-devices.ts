@@ -81,24 +81,21 @@ const chooseAmong = (
   }
 ): Device | "busy" | "none" => {
   const { company, extra, among } = options
-  const { settings, figures } = draft
-  const limit = loadMax(settings.copiesInMax, extra) - copyLoad(settings, record.length)
-  const taken = takenDevices(draft, record)
+  const copy = newCopy(draft, record, extra)
   const mustImprove = company.length >= record.goal
   let best: Device | undefined
   let bestRank = Number.POSITIVE_INFINITY
   let busy = false
   for (const device of among) {
-    if (taken.has(device.index)) continue
     if (mustImprove && !improvesSpread(device, company)) continue
-    const room = roomOf(draft, device) - figures.get(device.index, BYTES_IN)
-    if (room < record.length || hasDeletion(draft, device, record)) continue
-    const load = figures.get(device.index, LOAD_IN)
-    if (load > limit) {
+    const fit = fitOf(draft, device, copy)
+    if (fit === "never") continue
+    if (fit === "busy") {
       busy = true
       continue
     }
-    const share = room / Math.max(1, device.capacity)
+    const load = draft.figures.get(device.index, LOAD_IN)
+    const share = roomBesides(draft, device) / Math.max(1, device.capacity)
     const rank = distanceRank(device, company) * 100_000 + load - Math.min(0.999, share)
     if (rank < bestRank) {
       bestRank = rank
@@ -109,15 +106,35 @@ const chooseAmong = (
 }
 
 /** Whether a device has room and a slot for a copy, and neither holds one nor is to delete one. */
-export const mayTake = (draft: Draft, record: ChunkRecord, device: Device): boolean => {
-  const { settings, figures } = draft
-  const limit = loadMax(settings.copiesInMax, false) - copyLoad(settings, record.length)
-  return (
-    roomOf(draft, device) - figures.get(device.index, BYTES_IN) >= record.length &&
-    figures.get(device.index, LOAD_IN) <= limit &&
-    !takenDevices(draft, record).has(device.index) &&
-    !hasDeletion(draft, device, record)
-  )
+export const mayTake = (draft: Draft, record: ChunkRecord, device: Device): boolean =>
+  fitOf(draft, device, newCopy(draft, record, false)) === "now"
+
+/** A copy of a chunk that some device is to take. */
+interface NewCopy {
+  readonly record: ChunkRecord
+  /** Devices that hold the chunk, or are about to. */
+  readonly taken: ReadonlySet<number>
+  /** The load that a device may have before it takes this copy, too. */
+  readonly loadBefore: number
+}
+
+const newCopy = (draft: Draft, record: ChunkRecord, extra: boolean): NewCopy => {
+  const { settings } = draft
+  const loadBefore = loadMax(settings.copiesInMax, extra) - copyLoad(settings, record.length)
+  return { record, taken: takenDevices(draft, record), loadBefore }
+}
+
+/** The bytes that a device can still take besides the copies on their way to it. */
+const roomBesides = (draft: Draft, device: Device): number =>
+  roomOf(draft, device) - draft.figures.get(device.index, BYTES_IN)
+
+/** Whether a device could take a copy now, or only its slots are in the way. */
+const fitOf = (draft: Draft, device: Device, copy: NewCopy): "now" | "busy" | "never" => {
+  const { loadBefore, record, taken } = copy
+  if (taken.has(device.index)) return "never"
+  if (roomBesides(draft, device) < record.length) return "never"
+  if (hasDeletion(draft, device, record)) return "never"
+  return draft.figures.get(device.index, LOAD_IN) > loadBefore ? "busy" : "now"
 }
 
 /** The devices whose copies will count: holders, and targets of copies under way. */

@@ -14,7 +14,7 @@
  */
 import { copiesUnderWay, startCopy } from "./copies.ts"
 import type { Draft } from "./draft.ts"
-import type { ChunkKey } from "./identity.ts"
+import { type ChunkKey, keyBehind } from "./identity.ts"
 import { findRecord, type ChunkRecord } from "./packed-tree.ts"
 import {
   isRepair,
@@ -37,20 +37,14 @@ export const repairMayRun = (draft: Draft): boolean =>
   !draft.scalars.repairStopped &&
   draft.now >= draft.scalars.safeMode.leftAt + draft.settings.repairDelayMs
 
-/** The chunks of a class in one round of planning; `at` is the next one to look at. */
+/** The chunks of a class in one round of planning. */
 interface Lane {
   readonly name: RepairClass
-  readonly keys: ReadonlyArray<ChunkKey>
-  at: number
+  /** The chunk that was looked at last. */
+  last: ChunkKey | undefined
+  /** Those that were tried and wait on. */
+  readonly waiting: Array<ChunkKey>
 }
-
-const openLane = (draft: Draft, name: RepairClass): Lane => ({
-  name,
-  keys: repairQueue(draft, name)
-    .slice(draft.settings.backlogMax)
-    .map(([key]) => key),
-  at: 0
-})
 
 /** The class that the next copy is owed to: the first in turn that has a chunk waiting. */
 const owedClass = (draft: Draft): RepairClass | undefined => {
@@ -73,29 +67,40 @@ const noteStarted = (draft: Draft, name: RepairClass, copies: number): void => {
   }
 }
 
+/** The next chunk to look at: of the class that is owed a copy, or of the most urgent one. */
+const nextChunk = (draft: Draft, lanes: ReadonlyArray<Lane>) => {
+  const owed = owedClass(draft)
+  const first = lanes.filter(({ name }) => name === owed)
+  for (const lane of [...first, ...lanes]) {
+    const [entry] = repairQueue(draft, lane.name).slice(1, keyBehind(lane.last))
+    if (entry === undefined) continue
+    return { lane, key: entry[0], extra: lane.name === "only-copy" || lane.name === owed }
+  }
+  return undefined
+}
+
 /** Plans copies for the chunks that wait; see the module comment. */
 export const planRepair = (draft: Draft): void => {
   if (!repairMayRun(draft)) return
-  const lanes = repairClasses.map((name) => openLane(draft, name))
-  for (;;) {
-    const open = lanes.filter((lane) => lane.at < lane.keys.length)
-    const owed = owedClass(draft)
-    const lane = open.find(({ name }) => name === owed) ?? open[0]
-    if (lane === undefined || !anyTargetIsFree(draft)) break
-    const key = lane.keys[lane.at++]!
-    const extra = lane.name === "only-copy" || lane.name === owed
+  const lanes = repairClasses.map((name): Lane => ({ name, last: undefined, waiting: [] }))
+  while (anyTargetIsFree(draft)) {
+    const next = nextChunk(draft, lanes)
+    if (next === undefined) break
+    const { lane, key, extra } = next
+    lane.last = key
     const { copies, waits } = planChunk(draft, lane.name, key, extra)
     noteStarted(draft, lane.name, copies)
-    if (!waits) repairQueue(draft, lane.name).delete(key)
+    if (waits) lane.waiting.push(key)
+    else repairQueue(draft, lane.name).delete(key)
   }
   for (const lane of lanes) makeRoom(draft, lane)
 }
 
 /** Takes chunks that were tried in vain out of a full queue. */
-const makeRoom = (draft: Draft, { at, keys, name }: Lane): void => {
+const makeRoom = (draft: Draft, { name, waiting }: Lane): void => {
   const queue = repairQueue(draft, name)
   if (queue.size < draft.settings.backlogMax) return
-  for (const key of keys.slice(0, at)) queue.delete(key)
+  for (const key of waiting) queue.delete(key)
 }
 
 interface Planned {

@@ -13,7 +13,7 @@ import { allDevices, candidates, deviceAt, deviceOfSlot, knowledgeIsFull } from 
 import type { Draft } from "./draft.ts"
 import { FUTURE } from "./figures.ts"
 import { judgeOddAnew } from "./merge.ts"
-import type { ChunkKey } from "./identity.ts"
+import { type ChunkKey, keyBehind } from "./identity.ts"
 import type { CopyKey, OddCopy } from "./model.ts"
 import { dropOdd } from "./odd.ts"
 import { findRecord, type ChunkRecord } from "./packed-tree.ts"
@@ -29,11 +29,7 @@ export const sweepOdd = (draft: Draft): void => {
   const some = draft.odd.slice(SLICE, draft.scalars.oddSweepAt)
   const reachable = candidates(draft).length
   for (const [key, copies] of some) attend(draft, key, copies, reachable)
-  const last = some.at(-1)
-  const more = last !== undefined && some.length === SLICE
-  draft.scalars.oddSweepAt = more
-    ? { fileId: last[0].fileId, chunkId: last[0].chunkId + 1 }
-    : { fileId: 0, chunkId: 0 }
+  draft.scalars.oddSweepAt = keyBehind(some.length < SLICE ? undefined : some.at(-1)?.[0])
 }
 
 const attend = (
