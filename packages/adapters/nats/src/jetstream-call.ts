@@ -7,8 +7,8 @@ import { textOf } from "./nats-error.ts"
 
 /**
  * Why a call failed. `conflict`: a compare-and-set lost. `full`: the store or account is at its
- * limit. `not-found`: no such stream; `no-message`: no such record in it. `unsupported`: no JetStream for this account.
- * `refused`: the server understood and said no. `unavailable` may pass.
+ * limit. `not-found`: no such stream; `no-message`: no such record in it. `unsupported`: no
+ * JetStream for this account. `refused`: the server understood and said no. `unavailable` may pass.
  */
 export type JetStreamFailureKind =
   | "conflict"

@@ -8,6 +8,13 @@ import { ChunkHealth, ChunkKey, Goal } from "./chunk-schemas.ts"
 import { Count, DeviceId } from "./identifiers.ts"
 import { operation } from "./operation.ts"
 
+const OneDevice = Schema.Struct({ deviceId: DeviceId })
+const Done = Schema.Struct({})
+/** How many chunks have fewer copies than they are meant to have. */
+const ShortOfCopies = Schema.Struct({ belowGoal: Count })
+/** How many items a page has at most. */
+const limitOf = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum }))
+
 /**
  * Copies what a device holds to others, then takes it out; durable. `thaw` ends it before.
  * Errors: `unknown-device`.
@@ -15,8 +22,8 @@ import { operation } from "./operation.ts"
 export const drain = operation({
   service: "metadata",
   name: "drain",
-  request: Schema.Struct({ deviceId: DeviceId }),
-  response: Schema.Struct({ belowGoal: Count })
+  request: OneDevice,
+  response: ShortOfCopies
 })
 
 /** A chunk that keeps a draining device: a word for programs and a sentence for people. */
@@ -38,7 +45,7 @@ export const drainBlockers = operation({
   request: Schema.Struct({
     deviceId: DeviceId,
     after: Schema.optionalKey(ChunkKey),
-    limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 }))
+    limit: limitOf(1_000)
   }),
   response: Schema.Struct({
     blockers: Schema.Array(DrainBlocker),
@@ -53,32 +60,32 @@ export const drainBlockers = operation({
 export const remove = operation({
   service: "metadata",
   name: "remove",
-  request: Schema.Struct({ deviceId: DeviceId }),
-  response: Schema.Struct({})
+  request: OneDevice,
+  response: Done
 })
 
 /** Takes a device out of the map at once. Errors: `unknown-device`. */
 export const offline = operation({
   service: "metadata",
   name: "offline",
-  request: Schema.Struct({ deviceId: DeviceId }),
-  response: Schema.Struct({ belowGoal: Count })
+  request: OneDevice,
+  response: ShortOfCopies
 })
 
 /** No new chunk goes to the device from now on; durable. Errors: `unknown-device`. */
 export const freeze = operation({
   service: "metadata",
   name: "freeze",
-  request: Schema.Struct({ deviceId: DeviceId }),
-  response: Schema.Struct({})
+  request: OneDevice,
+  response: Done
 })
 
 /** The opposite of freeze, drain and offline. Errors: `unknown-device`. */
 export const thaw = operation({
   service: "metadata",
   name: "thaw",
-  request: Schema.Struct({ deviceId: DeviceId }),
-  response: Schema.Struct({})
+  request: OneDevice,
+  response: Done
 })
 
 /** Enters or leaves safe mode by hand; `force` also where the record may be older than the data. */
@@ -161,10 +168,7 @@ export type DeviceStatus = typeof DeviceStatus.Type
 export const devices = operation({
   service: "metadata",
   name: "devices",
-  request: Schema.Struct({
-    after: Schema.optionalKey(Schema.String),
-    limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 500 }))
-  }),
+  request: Schema.Struct({ after: Schema.optionalKey(Schema.String), limit: limitOf(500) }),
   response: Schema.Struct({ devices: Schema.Array(DeviceStatus), more: Schema.Boolean })
 })
 
@@ -190,10 +194,7 @@ export type HostStatus = typeof HostStatus.Type
 export const hosts = operation({
   service: "metadata",
   name: "hosts",
-  request: Schema.Struct({
-    after: Schema.optionalKey(Schema.String),
-    limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 500 }))
-  }),
+  request: Schema.Struct({ after: Schema.optionalKey(Schema.String), limit: limitOf(500) }),
   response: Schema.Struct({ hosts: Schema.Array(HostStatus), more: Schema.Boolean })
 })
 
@@ -244,7 +245,7 @@ export const troubledChunks = operation({
   name: "troubled-chunks",
   request: Schema.Struct({
     after: Schema.optionalKey(ChunkKey),
-    limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })),
+    limit: limitOf(1_000),
     reason: Schema.optionalKey(Schema.String)
   }),
   response: Schema.Struct({
