@@ -47,8 +47,7 @@ export const recordOpener = ({
       case "Plain":
         return { _tag: "Whole", why: opened.why }
       case "Dropped":
-        // Only a hash range drops, and none was given; what cannot be must not lose a record.
-        return { _tag: "Whole", why: "NoMagic" }
+        throw new Error("a record is outside a hash range, and none was given")
     }
   }
 }
