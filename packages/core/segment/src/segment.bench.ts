@@ -80,7 +80,7 @@ for (const bytes of [100, 256]) {
     const encoding = best(write)
     const label = `${bytes} B, ${codec.name}`
     const sayRate = (what: string, seconds: number): void => {
-      say({ what, value: count / seconds, unit: "records a second" })
+      say({ what, value: count / seconds, unit: "records a second", bar: { atLeast: 1_000_000 } })
       say({
         what: `  ${what}, against a copy of the payloads`,
         value: seconds / copying,
