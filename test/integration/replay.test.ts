@@ -288,7 +288,7 @@ describe("over an embedded cluster", () => {
 
   it("archive-R1: killed in the middle and run again into a spool stream: each record once, in order", async () => {
     const args = ["replay", "lines", "--into", "again", "--data", data]
-    const journal = join(data, "replays", "again.replay")
+    const journal = join(data, "replays", "again", "last-intent")
     const killed = start([...args, "--rate", "5000"])
     await eventually(
       "some are replayed",
