@@ -63,9 +63,10 @@ const withStates = Effect.fnUntraced(function* (
     if (room <= 0) break
     seen += 1
     const address = { application, key: PartitionKey.make(key) }
-    const replica = yield* engine
-      .submit(address, (local) => Result.succeed({ replica: local, value: local }))
-      .pipe(Effect.catch(() => Effect.succeed(null)))
+    // What cannot be looked at now must not seem to be gone: then the whole answer fails.
+    const replica = yield* engine.submit(address, (local) =>
+      Result.succeed({ replica: local, value: local })
+    )
     if (replica === null || !replica.tags().some((each) => sameBytes(each, tag))) continue
     found.push({ tag, key, state: replica.projected() })
     room -= replica.bytes().length + ROUGH_RECORD_BYTES

@@ -131,6 +131,30 @@ describe("search", () => {
     })
   )
 
+  it.live(
+    "peer-B10: what a failing disk keeps from being looked at is not left out in silence",
+    () =>
+      Effect.gen(function* () {
+        const { cluster, world } = yield* filled(["a"], 12)
+        const write = (key: number) => Effect.ignore(cluster.add(keyOf(key), [1], { millis: 300 }))
+        for (const round of numbers(30)) {
+          yield* world.disks.a.apply({ _tag: "FailWrites", count: 6 })
+          const writing = Effect.forEach(numbers(12), write, { concurrency: 12, discard: true })
+          const searching = cluster.search({ limit: 100, withState: true })
+          const [, { missing, records }] = yield* Effect.all([writing, searching], {
+            concurrency: 2
+          })
+          const expected = missing.length === 0 ? sortedKeys(12) : []
+          assert.deepStrictEqual(
+            records.map(({ key }) => key),
+            expected,
+            `round ${round}`
+          )
+        }
+        yield* world.disks.a.apply({ _tag: "FailWrites", count: 0 })
+      })
+  )
+
   it.live("peer-B10: nothing of a page is missing in silence while peers come and go", () =>
     Effect.gen(function* () {
       const { cluster } = yield* filled(["a", "b", "c"], 30)
