@@ -2,39 +2,26 @@
 import { filePartitionStore } from "@holdfast/adapter-file"
 import { makeCatalogue } from "@holdfast/catalogue"
 import { cataloguePlatform } from "@holdfast/client"
-import { distribute, type PeerId } from "@holdfast/keyspace"
-import { failure } from "@holdfast/process"
 import { hostApplication, Peer, type PeerTimes } from "@holdfast/service-peer"
-import type { ClusterId } from "@holdfast/wire"
-import { Effect, Layer, Result } from "effect"
+import type { ClusterId, PeerId } from "@holdfast/wire"
+import { Layer } from "effect"
 
-/** Who the peer is, who the others are, and where it keeps its partitions. */
+/** Who the peer is, who founds the cluster, and where it keeps its partitions. */
 export interface PeerProcessOptions {
   readonly cluster: ClusterId
   readonly peer: PeerId
-  /** All peers of the cluster, this one included; every peer must be told the same. */
-  readonly peers: ReadonlyArray<PeerId>
+  /** The founders, the same for each of them; a peer that is none of them joins. */
+  readonly founders: ReadonlyArray<PeerId>
+  /** What a peer that joins brings. */
+  readonly capacity?: { readonly weight: number; readonly zone?: string }
   readonly directory: string
   readonly times?: Partial<PeerTimes>
 }
 
 /** Runs a peer for as long as the layer lives. */
-export const peerProcess = (options: PeerProcessOptions) =>
-  Layer.unwrap(
-    Effect.gen(function* () {
-      const members = options.peers.map((peer) => ({ peer }))
-      const distribution = distribute({ members, epoch: 0 })
-      if (Result.isFailure(distribution)) return yield* failure(distribution.failure.message)
-      return Peer.layer({
-        cluster: options.cluster,
-        peer: options.peer,
-        distribution: distribution.success,
-        applications: [hostApplication(makeCatalogue(cataloguePlatform))],
-        ...(options.times === undefined ? {} : { times: options.times })
-      }).pipe(
-        Layer.provide(
-          filePartitionStore({ directory: options.directory, clusterId: options.cluster })
-        )
-      )
-    })
-  )
+export const peerProcess = ({ directory, founders, ...options }: PeerProcessOptions) =>
+  Peer.layer({
+    ...options,
+    founders: founders.map((peer) => ({ peer })),
+    applications: [hostApplication(makeCatalogue(cataloguePlatform))]
+  }).pipe(Layer.provide(filePartitionStore({ directory, clusterId: options.cluster })))

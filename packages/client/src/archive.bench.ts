@@ -6,7 +6,7 @@
  */
 import { MemoryDisk, MemoryNetwork, memoryPartitionStore } from "@holdfast/adapter-memory"
 import { makeCatalogue, parseTagRule } from "@holdfast/catalogue"
-import { distribute, PeerId } from "@holdfast/keyspace"
+import { PeerId } from "@holdfast/keyspace"
 import { decodeSegment } from "@holdfast/segment"
 import { hostApplication, startPeer } from "@holdfast/service-peer"
 import { figuresOf } from "@holdfast/suites/figures"
@@ -45,9 +45,8 @@ const timed = Effect.fnUntraced(function* <A, E, R>(run: Effect.Effect<A, E, R>)
 
 const startPeers = Effect.fnUntraced(function* (network: MemoryNetwork) {
   const scope = yield* Scope.Scope
-  const members = ["a", "b", "c"].map((name) => ({ peer: PeerId.make(name) }))
-  const distribution = Result.getOrThrow(distribute({ members, epoch: 0 }))
-  for (const { peer } of members) {
+  const founders = ["a", "b", "c"].map((name) => ({ peer: PeerId.make(name) }))
+  for (const { peer } of founders) {
     const disk = yield* MemoryDisk.make()
     const ports = Layer.merge(MemoryNetwork.layer(network, peer), memoryPartitionStore(disk))
     const context = yield* Layer.buildWithScope(Layer.fresh(ports), scope)
@@ -55,7 +54,7 @@ const startPeers = Effect.fnUntraced(function* (network: MemoryNetwork) {
     yield* startPeer({
       cluster: ClusterId.make("test"),
       peer,
-      distribution,
+      founders,
       applications
     }).pipe(Effect.provideContext(context))
   }

@@ -2,10 +2,10 @@
 import { MemoryDisk, MemoryNetwork, memoryPartitionStore } from "@holdfast/adapter-memory"
 import { assert, describe, it } from "@effect/vitest"
 import { makeCatalogue } from "@holdfast/catalogue"
-import { distribute, PeerId } from "@holdfast/keyspace"
+import { PeerId } from "@holdfast/keyspace"
 import { hostApplication, startPeer } from "@holdfast/service-peer"
 import { ClusterId } from "@holdfast/wire"
-import { Effect, Layer, Result, Scope } from "effect"
+import { Effect, Layer, Scope } from "effect"
 import { cataloguePlatform } from "./index.ts"
 import { makeWithArchive, numbers, positions, range, record } from "./testing/with-archive.ts"
 
@@ -14,8 +14,7 @@ const names = ["a", "b", "c"]
 const network = Effect.gen(function* () {
   const made = yield* MemoryNetwork.make({ maxPayloadBytes: 1_048_576 })
   const scope = yield* Scope.Scope
-  const members = names.map((name) => ({ peer: PeerId.make(name) }))
-  const distribution = Result.getOrThrow(distribute({ members, epoch: 0 }))
+  const founders = names.map((name) => ({ peer: PeerId.make(name) }))
   for (const name of names) {
     const disk = yield* MemoryDisk.make()
     const ports = Layer.merge(MemoryNetwork.layer(made, name), memoryPartitionStore(disk))
@@ -23,7 +22,7 @@ const network = Effect.gen(function* () {
     yield* startPeer({
       cluster: ClusterId.make("test"),
       peer: PeerId.make(name),
-      distribution,
+      founders,
       applications: [hostApplication(makeCatalogue(cataloguePlatform))],
       times: { helloMillis: 50, gossipMillis: 50, drainMillis: 100 }
     }).pipe(Effect.provideContext(context), Effect.orDie)

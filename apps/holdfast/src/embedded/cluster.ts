@@ -108,7 +108,7 @@ const startPeers = ({ ground, layout, options }: Site) =>
         peerProcess({
           cluster: options.cluster,
           peer,
-          peers,
+          founders: peers,
           directory: layout.peer(peer)
         }).pipe(Layer.provide(ground.messaging(peer)))
       )

@@ -32,6 +32,9 @@ export const activeMembers = ({ members }: ClusterState): ReadonlyArray<ClusterM
 const countNames = ({ gone, members }: ClusterState): number =>
   new Set([...members, ...gone].map(({ peer }) => peer)).size
 
+const isNamedOwner = ({ current }: ClusterState, peer: PeerId): boolean =>
+  current.segments.some(({ owners }) => owners.includes(peer))
+
 const join = (state: ClusterState, event: EventOf<"Joined">): Applied => {
   const life = lifeOf(event)
   const known = memberOf(state, event.peer)
@@ -44,6 +47,10 @@ const join = (state: ClusterState, event: EventOf<"Joined">): Applied => {
   if (known !== undefined) {
     const message = `${event.peer} is a member as ${formatLife(known)}; eject that life first, or name the newcomer otherwise.`
     return refused(state, "other-life", message)
+  }
+  if (isNamedOwner(state, event.peer)) {
+    const message = `Keys that an earlier life of ${event.peer} owned are not with others yet; join when they are.`
+    return refused(state, "keys-unsettled", message)
   }
   const isNewName = state.gone.every(({ peer }) => peer !== event.peer)
   if (isNewName && countNames(state) >= NAMES_MAX) {
@@ -160,6 +167,8 @@ export const applyEvent = (event: ClusterEvent, state: ClusterState): Applied =>
   switch (event._tag) {
     case "Joined":
       return join(state, event)
+    case "Arrived":
+      return isMember(state, event) ? accepted(state) : stranger(state, event)
     case "Leaving":
       return beginLeaving(state, lifeOf(event))
     case "Left":

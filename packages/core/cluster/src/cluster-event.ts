@@ -8,6 +8,8 @@ import { Capacity, Life } from "./member.ts"
 export const ClusterEvent = Schema.TaggedUnion({
   /** A peer becomes a member; it owns nothing before a plan gives it keys. */
   Joined: { ...Life.fields, ...Capacity.fields },
+  /** A member has begun to take part: from now on its store holds what others know of it. */
+  Arrived: Life.fields,
   /** A member gives away what it owns, to go when that is done. */
   Leaving: Life.fields,
   /** A member that is leaving owns nothing any more and goes. */
@@ -34,6 +36,7 @@ export const RefusalReason = Schema.Literals([
   "gone",
   "last-member",
   "names-full",
+  "keys-unsettled",
   "still-owner",
   "not-leaving",
   "other-plan"

@@ -9,7 +9,9 @@
  * 2. `current` changes only to a target whose every gainer has said that it holds its keys.
  * 3. Ordinals of steps rise by one with each plan; `current.epoch` is that of the last one done.
  * 4. A life that is gone is no member again; its name may come back in a later life.
- * 5. Names are at most `NAMES_MAX`; each stands once, as a member or as gone, or as both when a
+ * 5. An owner by `current` is a member, or was one when that distribution began and is gone: the
+ *    name stands for one life all the time.
+ * 6. Names are at most `NAMES_MAX`; each stands once, as a member or as gone, or as both when a
  *    later life of it joined.
  */
 import { distribute, Distribution, FACTOR_MAX, PeerId } from "@holdfast/keyspace"

@@ -27,5 +27,6 @@ export {
   keysHeldBy,
   mayGo,
   memberOf,
-  nextIncarnation
+  nextIncarnation,
+  ownerLife
 } from "./ownership.ts"

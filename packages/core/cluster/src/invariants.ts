@@ -3,7 +3,7 @@ import { invariants as distributionInvariants } from "@holdfast/keyspace"
 import { activeMembers } from "./apply.ts"
 import type { ClusterState } from "./cluster-state.ts"
 import { NAMES_MAX } from "./member.ts"
-import { gainersOf, memberOf } from "./ownership.ts"
+import { gainersOf, memberOf, ownerLife } from "./ownership.ts"
 
 /** Something that a state must never be, in words. */
 export interface Violation {
@@ -43,8 +43,13 @@ export const invariants = (state: ClusterState): ReadonlyArray<Violation> => {
   for (const distribution of step === null ? [current] : [current, step.target]) {
     found.push(...distributionInvariants(distribution))
   }
+  for (const peer of new Set(current.segments.flatMap(({ owners }) => owners))) {
+    if (ownerLife(state, peer) === null) {
+      found.push({ invariant: "5", detail: `${peer} owns keys and was never a member` })
+    }
+  }
   if (!ascends(members) || !ascends(gone)) {
-    found.push({ invariant: "5", detail: "the names do not ascend" })
+    found.push({ invariant: "6", detail: "the names do not ascend" })
   }
   for (const { incarnation, peer } of members) {
     const last = gone.find((one) => one.peer === peer)
@@ -53,7 +58,7 @@ export const invariants = (state: ClusterState): ReadonlyArray<Violation> => {
     }
   }
   if (new Set([...members, ...gone].map(({ peer }) => peer)).size > NAMES_MAX) {
-    found.push({ invariant: "5", detail: "there are too many names" })
+    found.push({ invariant: "6", detail: "there are too many names" })
   }
   if (activeMembers(state).length === 0) {
     found.push({ invariant: "members", detail: "nobody is left to own the keys" })

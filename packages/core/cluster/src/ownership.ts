@@ -27,6 +27,12 @@ export const nextIncarnation = ({ gone }: ClusterState, peer: PeerId): number =>
   return last === undefined ? 0 : last.incarnation + 1
 }
 
+/** The life that an owner by the present distribution is or was; null for a stranger. */
+export const ownerLife = (state: ClusterState, peer: PeerId): Life | null => {
+  const known = memberOf(state, peer) ?? state.gone.find((one) => one.peer === peer)
+  return known === undefined ? null : { peer, incarnation: known.incarnation }
+}
+
 /**
  * The members that must hear of each change to a key: its owners, and those who are to become so.
  * Owners that are members no more are not among them.

@@ -28,6 +28,7 @@ export type { Divergent } from "./observe.ts"
 export {
   allParticipants,
   divergent,
+  hasHeardFrom,
   hasLeft,
   holders,
   infimumId,

@@ -81,6 +81,17 @@ export const holders = (state: AnyState<unknown>, id: EventId): ReadonlyArray<Pa
   )
 }
 
+/**
+ * Whether anything that is known was issued or acknowledged by the participant: then there is, or
+ * was, a store that holds it. O(pending).
+ */
+export const hasHeardFrom = (state: AnyState<unknown>, participant: Participant): boolean =>
+  state.infimum.members.some(
+    ({ folded, participant: member }) => folded > 0 && sameParticipant(member, participant)
+  ) ||
+  findAcknowledgement(state.acknowledgements, participant) !== undefined ||
+  toArray(state.entries).some(({ issuer }) => sameParticipant(issuer, participant))
+
 /** Whether the participant has left, or is leaving, and will not come back by what is known. */
 export const hasLeft = (state: AnyState<unknown>, participant: Participant): boolean =>
   (isLeaving(state.membership, participant) ||

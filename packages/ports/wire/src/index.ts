@@ -42,6 +42,7 @@ export {
   type WireSchema
 } from "./operation.ts"
 export { decodeParts, encodeParts, partBytes } from "./parts.ts"
+export * as PeerMembershipOperations from "./peer-membership.ts"
 export * as PeerReplicationOperations from "./peer-replication.ts"
 export * as PeerOperations from "./peer.ts"
 export {

@@ -10,7 +10,7 @@
  * 3. A round costs one message when nothing differs.
  */
 import type { KeyRange, PeerId } from "@holdfast/keyspace"
-import { keysOwnedBy, KeySet, PartitionKey } from "@holdfast/keyspace"
+import { KeySet, PartitionKey } from "@holdfast/keyspace"
 import {
   type Answer,
   decodeParts,
@@ -20,6 +20,7 @@ import {
   ServiceError
 } from "@holdfast/wire"
 import { Effect, Option, Random, Result } from "effect"
+import { isCluster } from "./cluster-partition.ts"
 import { splitRange, sumText } from "./digest-buckets.ts"
 import type { Inventory } from "./inventory.ts"
 import { monotonicMillis } from "./monotonic.ts"
@@ -42,14 +43,14 @@ const callCompare = makeCaller(PeerReplicationOperations.compare)
 const callFetch = makeCaller(PeerReplicationOperations.fetch)
 
 const callOptions = Effect.fnUntraced(function* (context: AntiEntropyContext, peer: PeerId) {
-  const { settings, view } = context
+  const { membership, settings, view } = context
   return {
     cluster: settings.cluster,
     instance: peer,
     deadline: settings.times.replicationMillis,
     requestId: yield* makeRequestId,
     sender: view.self.peer,
-    epoch: settings.distribution.epoch
+    epoch: membership.epoch
   }
 })
 
@@ -172,9 +173,10 @@ const rotated = Effect.fnUntraced(function* (ranges: ReadonlyArray<KeyRange>) {
 /** Compares and mends one application with one peer. */
 const syncApplication = Effect.fnUntraced(function* (context: AntiEntropyContext, round: Round) {
   const { application, isThorough, peer } = round
-  const { settings, view } = context
-  const own = keysOwnedBy(settings.distribution, view.self.peer)
-  const shared = KeySet.intersection(own, keysOwnedBy(settings.distribution, peer))
+  const { membership, view } = context
+  const shared = isCluster(application)
+    ? KeySet.full
+    : KeySet.intersection(membership.keysHeldBy(view.self.peer), membership.keysHeldBy(peer))
   let waiting: ReadonlyArray<KeyRange> = shared
   let busy = 0
   const busyMax = isThorough ? Infinity : BUSY_MAX

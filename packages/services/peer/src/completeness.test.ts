@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { distribute, KeySet, PeerId } from "@holdfast/keyspace"
-import { Result } from "effect"
+import { foundCluster } from "@holdfast/cluster"
+import { KeySet, PeerId } from "@holdfast/keyspace"
+import { Effect, Result } from "effect"
+import { birthOfCluster, hostCluster } from "./cluster-partition.ts"
 import { Completeness } from "./completeness.ts"
+import { Membership } from "./membership.ts"
 import { PeerView } from "./peer-view.ts"
 
 const names = ["a", "b", "c", "d", "e"].map((name) => PeerId.make(name))
@@ -9,19 +12,23 @@ const silentMillis = 100
 
 /** The view of `a`, whose clock and whose ears the test holds. */
 const makeWorld = () => {
-  const members = names.map((peer) => ({ peer }))
-  const distribution = Result.getOrThrow(distribute({ members, epoch: 1, factor: 3 }))
+  const founders = names.map((peer) => ({ peer }))
+  const founded = Result.getOrThrow(foundCluster({ founders, factor: 3 }))
+  const membership = new Membership(birthOfCluster(hostCluster(founded), founded))
+  const { distribution } = membership
   let now = 0
   const view: PeerView = new PeerView({
-    self: { peer: PeerId.make("a"), incarnation: 1, boot: 1 },
-    members: names,
+    self: { peer: PeerId.make("a"), incarnation: 0, boot: 1 },
+    membership,
     now: () => now,
     silentMillis,
-    onReturn: (peer) => completeness.noteReturned(peer)
+    onReturn: (peer) => completeness.noteReturned(peer),
+    onEnd: () => undefined
   })
-  const completeness = new Completeness(distribution, view)
-  const hear = (peer: string) => view.hear({ peer: PeerId.make(peer), incarnation: 1, boot: 1 })
-  const sync = (peer: string) => completeness.noteSynced(PeerId.make(peer))
+  const completeness = new Completeness(membership, view)
+  const hear = (peer: string) => view.hear({ peer: PeerId.make(peer), incarnation: 0, boot: 1 })
+  const sync = (peer: string) =>
+    Effect.runSync(completeness.compared(PeerId.make(peer), Effect.void))
   const own = KeySet.fromRanges(
     distribution.segments
       .filter(({ owners }) => owners.includes(PeerId.make("a")))

@@ -9,24 +9,29 @@
  *    taken over what it lacked.
  * 4. What could not be taken over from another makes it incomplete, until a comparison misses
  *    nothing.
- * 5. When the broker was away, the others may have gone on without this peer: every segment is as
+ * 5. Who gains keys by a plan holds them when it has compared itself, since that plan was agreed
+ *    on, with as many of those who have them. Owners who are gone are missed: what they alone held
+ *    is lost, and what they held with one other is only surely here if all who are left were heard.
+ * 6. When the broker was away, the others may have gone on without this peer: every segment is as
  *    after a start.
  */
-import type { Distribution, KeyRange, PeerId } from "@holdfast/keyspace"
+import type { KeyRange, PeerId, Segment } from "@holdfast/keyspace"
 import { KeySet } from "@holdfast/keyspace"
 import { Effect } from "effect"
+import type { Membership } from "./membership.ts"
 import type { PeerView } from "./peer-view.ts"
 
 /** What is complete at a peer. */
 export class Completeness {
-  readonly #distribution: Distribution
+  readonly #membership: Membership
   readonly #view: PeerView
-  readonly #synced = new Set<PeerId>()
+  /** With each, the last plan that the two shared keys by when they compared themselves. */
+  readonly #synced = new Map<PeerId, number>()
   /** How often something of a peer could not be taken over. */
   readonly #missed = new Map<PeerId, number>()
 
-  constructor(distribution: Distribution, view: PeerView) {
-    this.#distribution = distribution
+  constructor(membership: Membership, view: PeerView) {
+    this.#membership = membership
     this.#view = view
   }
 
@@ -34,17 +39,13 @@ export class Completeness {
   compared<A, E, R>(peer: PeerId, comparing: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
       const before = this.#missed.get(peer)
+      const { ordinal } = this.#membership.agreed
       return Effect.tap(comparing, () =>
         Effect.sync(() => {
-          if (this.#missed.get(peer) === before) this.noteSynced(peer)
+          if (this.#missed.get(peer) === before) this.#synced.set(peer, ordinal)
         })
       )
     })
-  }
-
-  /** The two have compared themselves, and this peer has all that the other had. */
-  noteSynced(peer: PeerId): void {
-    this.#synced.add(peer)
   }
 
   /** Something that a peer has could not be taken over: a full disk, a limit. */
@@ -53,9 +54,11 @@ export class Completeness {
     this.#synced.delete(peer)
   }
 
-  /** Whether the two have compared themselves since the other was last heard anew. */
+  /**
+   * Whether the two have compared themselves since the other was heard anew, and since the plan.
+   */
   isSynced(peer: PeerId): boolean {
-    return this.#synced.has(peer)
+    return this.#isSyncedFor(peer, this.#membership.agreed.ordinal)
   }
 
   /** A peer is heard again after a silence. */
@@ -71,17 +74,46 @@ export class Completeness {
   /** The keys that this peer answers for. */
   keys(): KeySet {
     const self = this.#view.self.peer
-    const ranges = this.#distribution.segments
-      .filter(({ owners }) => owners.includes(self) && this.#isComplete(owners))
+    const ranges = this.#membership.distribution.segments
+      .filter((segment) => segment.owners.includes(self) && this.#isComplete(segment, 0))
       .map(({ from, to }): KeyRange => [from, to])
     return KeySet.fromRanges(ranges)
   }
 
-  #isComplete(owners: ReadonlyArray<PeerId>): boolean {
+  /** Whether this peer holds all of the keys that it gains by the step under way. */
+  hasGained(gains: KeySet): boolean {
+    const { ordinal } = this.#membership.agreed
+    return this.#sourcesOf(gains).every((segment) => this.#isComplete(segment, ordinal))
+  }
+
+  /** The live peers to compare with before it holds what it gains. */
+  sourcesLeft(gains: KeySet): ReadonlyArray<PeerId> {
+    const owners = new Set(this.#sourcesOf(gains).flatMap((segment) => segment.owners))
+    return [...owners].filter(
+      (peer) => peer !== this.#view.self.peer && this.#view.isLive(peer) && !this.isSynced(peer)
+    )
+  }
+
+  #sourcesOf(gains: KeySet): ReadonlyArray<Segment> {
+    return this.#membership.distribution.segments.filter(
+      ({ from, to }) => !KeySet.isEmpty(KeySet.intersection(KeySet.range(from, to), gains))
+    )
+  }
+
+  #isSyncedFor(peer: PeerId, ordinal: number): boolean {
+    return (this.#synced.get(peer) ?? -1) >= ordinal
+  }
+
+  /** Whether enough of a segment's owners were compared with since a plan was agreed on. */
+  #isComplete({ owners }: Segment, ordinal: number): boolean {
+    const { members } = this.#membership
     const others = owners.filter((peer) => peer !== this.#view.self.peer)
-    const heard = others.filter((peer) => this.#view.isLive(peer))
-    const unheard = others.length - heard.length
-    return heard.every((peer) => this.#synced.has(peer)) && unheard < majorityOf(owners.length)
+    const left = others.filter((peer) => members.includes(peer))
+    const heard = left.filter((peer) => this.#view.isLive(peer))
+    const unheard = left.length - heard.length
+    const gone = others.length - left.length
+    const isEnough = unheard === 0 || unheard + gone < majorityOf(owners.length)
+    return isEnough && heard.every((peer) => this.#isSyncedFor(peer, ordinal))
   }
 }
 

@@ -23,7 +23,18 @@ export type Identity = typeof Identity.Type
 
 /** The peer does not start on this store; `message` says what would be right. */
 export class StartRefused extends Schema.TaggedError<StartRefused>()("StartRefused", {
-  code: Schema.Literals(["not-empty", "empty", "other-peer", "damaged", "not-a-member"]),
+  code: Schema.Literals([
+    "not-empty",
+    "empty",
+    "other-peer",
+    "damaged",
+    "not-a-member",
+    "bad-founders",
+    "reserved",
+    "store-lost",
+    "left",
+    "ejected"
+  ]),
   message: Schema.String
 }) {}
 
@@ -32,13 +43,16 @@ const StoredIdentity = Schema.fromJsonString(Identity)
 const encodeIdentity = Schema.encodeSync(StoredIdentity)
 const decodeIdentity = Schema.decodeUnknownEffect(StoredIdentity)
 
-const refuse = (code: StartRefused["code"], message: string) =>
-  Effect.fail(new StartRefused({ code, message }))
+/** Fails with why a peer does not start. */
+export const refuseStart = (
+  code: StartRefused["code"],
+  message: string
+): Effect.Effect<never, StartRefused> => Effect.fail(new StartRefused({ code, message }))
 
 const readIdentity = Effect.fnUntraced(function* (stored: Uint8Array) {
   return yield* decodeIdentity(new TextDecoder().decode(stored)).pipe(
     Effect.catch((error) =>
-      refuse("damaged", `the store's identity cannot be read: ${error.message}`)
+      refuseStart("damaged", `the store's identity cannot be read: ${error.message}`)
     )
   )
 })
@@ -47,10 +61,10 @@ const recover = (settings: PeerSettings, stored: Identity) => {
   if (stored.peer !== settings.peer || stored.cluster !== settings.cluster) {
     const whose = `peer ${stored.peer} of cluster ${stored.cluster}`
     const wanted = `peer ${settings.peer} of cluster ${settings.cluster}`
-    return refuse("other-peer", `the store is that of ${whose}, not of ${wanted}`)
+    return refuseStart("other-peer", `the store is that of ${whose}, not of ${wanted}`)
   }
   if (settings.start === "new") {
-    return refuse("not-empty", "the store is not empty; recover it, or name an empty one")
+    return refuseStart("not-empty", "the store is not empty; recover it, or name an empty one")
   }
   return Effect.succeed({ ...stored, boot: stored.boot + 1 })
 }
@@ -59,13 +73,21 @@ const begin = Effect.fnUntraced(function* (settings: PeerSettings) {
   const store = yield* PartitionStore
   const sizes = yield* store.size
   if (sizes.some(({ partitions }) => partitions > 0)) {
-    return yield* refuse("not-empty", "the store holds partitions but does not say whose")
+    return yield* refuseStart("not-empty", "the store holds partitions but does not say whose")
   }
   if (settings.start === "recover") {
-    return yield* refuse("empty", "the store is empty; there is nothing to recover")
+    return yield* refuseStart("empty", "the store is empty; there is nothing to recover")
   }
   const { cluster, peer } = settings
   return { format: 1 as const, cluster, peer, incarnation: 0, boot: 1 }
+})
+
+/** Makes an identity durable. */
+export const saveIdentity = Effect.fnUntraced(function* (identity: Identity) {
+  const store = yield* PartitionStore
+  const value = new TextEncoder().encode(encodeIdentity(identity))
+  yield* store.commit({ partitions: [], facts: [{ name: factName, value }] })
+  return identity
 })
 
 /** Finds or makes the identity, raises the boot number and makes both durable. */
@@ -77,7 +99,5 @@ export const establishIdentity = Effect.fnUntraced(function* (
   const identity = Option.isSome(stored)
     ? yield* recover(settings, yield* readIdentity(stored.value))
     : yield* begin(settings)
-  const value = new TextEncoder().encode(encodeIdentity(identity))
-  yield* store.commit({ partitions: [], facts: [{ name: factName, value }] })
-  return identity
+  return yield* saveIdentity(identity)
 })

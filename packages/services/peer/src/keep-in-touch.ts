@@ -6,7 +6,7 @@
  */
 import type { PeerId } from "@holdfast/keyspace"
 import { Messaging } from "@holdfast/messaging"
-import { PeerReplicationOperations, subjectOf } from "@holdfast/wire"
+import { PeerReplicationOperations, ServiceError, subjectOf } from "@holdfast/wire"
 import { Effect, Metric, Random, Result, Schema } from "effect"
 import { syncWith } from "./anti-entropy.ts"
 import { countOutcome, quarantinedPartitions, residentPartitions, roundsTotal } from "./metrics.ts"
@@ -42,19 +42,24 @@ const listenForHello = Effect.fnUntraced(function* (parts: PeerParts, subject: s
 })
 
 /** Compares with one peer; when it succeeds, that peer is caught up with. */
-const compareWith = Effect.fnUntraced(function* (parts: PeerParts, peer: PeerId) {
-  if (parts.view.isFenced) return
+export const compareWith = Effect.fnUntraced(function* (parts: PeerParts, peer: PeerId) {
+  if (parts.view.end !== null) return
   const isThorough = !parts.completeness.isSynced(peer)
   const syncing = syncWith(parts, peer, isThorough)
   const comparing = isThorough ? parts.completeness.compared(peer, syncing) : syncing
   const result = yield* Effect.result(comparing)
   yield* countOutcome(roundsTotal, Result.isSuccess(result) ? "ok" : "failed")
-  if (Result.isFailure(result)) return yield* Effect.fail(result.failure)
+  if (Result.isSuccess(result)) return
+  const { failure } = result
+  // Who was cut off when it was put out hears of it here; who leaves knows by itself.
+  const isOut = failure instanceof ServiceError && failure.code === "ejected"
+  if (isOut) parts.view.noteEnd("ejected")
+  return yield* Effect.fail(failure)
 })
 
 const randomOther = Effect.fnUntraced(function* (others: ReadonlyArray<PeerId>) {
-  const index = yield* Random.nextIntBetween(0, others.length)
-  return others[index] ?? null
+  if (others.length === 0) return null
+  return others[yield* Random.nextIntBetween(0, others.length)] ?? null
 })
 
 const tidy = Effect.fnUntraced(function* ({ engine, inventory, settings }: PeerParts) {
@@ -79,21 +84,21 @@ export const keepInTouch = Effect.fnUntraced(function* (parts: PeerParts, return
   })
   yield* listenForHello(parts, subject)
   const sayHello = Effect.suspend(() =>
-    view.isFenced
+    view.end !== null
       ? Effect.void
       : messaging.publish({
           subject,
           data: new TextEncoder().encode(
-            encodeHello({ sender: view.self, epoch: settings.distribution.epoch })
+            encodeHello({ sender: view.self, epoch: parts.membership.epoch })
           )
         })
   )
   yield* every(helloMillis, sayHello)
-  const others = view.others()
   yield* every(
     gossipMillis,
-    Effect.flatMap(randomOther(others), (peer) =>
-      peer === null ? Effect.void : compareWith(parts, peer)
+    Effect.flatMap(
+      Effect.suspend(() => randomOther(view.others())),
+      (peer) => (peer === null ? Effect.void : compareWith(parts, peer))
     )
   )
   yield* every(

@@ -7,12 +7,18 @@ import { PartitionStore } from "@holdfast/storage"
 import { type PeerOperations, ServiceError } from "@holdfast/wire"
 import { Effect, Option, Result } from "effect"
 import type { AntiEntropyContext } from "./anti-entropy.ts"
+import { isCluster } from "./cluster-partition.ts"
+import type { Resident } from "./partition-table.ts"
 import { noSuchApplication, storageRefusal } from "./refusals.ts"
+
+/** The partitions in memory, without the cluster itself. */
+const residents = ({ engine }: AntiEntropyContext): ReadonlyArray<Resident> =>
+  [...engine.table.values()].filter(({ address }) => !isCluster(address.application))
 
 /** How many partitions in memory each peer is behind in. */
 const divergence = (context: AntiEntropyContext): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>()
-  for (const { current } of context.engine.table.values()) {
+  for (const { current } of residents(context)) {
     for (const { participant } of current?.divergent() ?? []) {
       counts.set(participant.peer, (counts.get(participant.peer) ?? 0) + 1)
     }
@@ -22,13 +28,13 @@ const divergence = (context: AntiEntropyContext): ReadonlyMap<string, number> =>
 
 const pendingEvents = (context: AntiEntropyContext): number => {
   let pending = 0
-  for (const { current } of context.engine.table.values()) pending += current?.pending() ?? 0
+  for (const { current } of residents(context)) pending += current?.pending() ?? 0
   return pending
 }
 
 /** Answers `status`; what concerns pending events is about the partitions in memory. */
 export const peerStatus = Effect.fnUntraced(function* (context: AntiEntropyContext) {
-  const { engine, inventory, settings, view } = context
+  const { inventory, membership, view } = context
   const store = yield* PartitionStore
   const applications = yield* Effect.mapError(store.size, storageRefusal)
   const behind = divergence(context)
@@ -45,14 +51,12 @@ export const peerStatus = Effect.fnUntraced(function* (context: AntiEntropyConte
     peer: view.self.peer,
     incarnation: view.self.incarnation,
     boot: view.self.boot,
-    epoch: settings.distribution.epoch,
+    epoch: membership.epoch,
     peers: view.others().map(statusOf),
-    applications: applications.map(({ application, bytes, partitions }) => ({
-      name: application,
-      partitions,
-      bytes
-    })),
-    workers: engine.table.size,
+    applications: applications
+      .filter(({ application }) => !isCluster(application))
+      .map(({ application, bytes, partitions }) => ({ name: application, partitions, bytes })),
+    workers: residents(context).length,
     pendingEvents: pendingEvents(context),
     quarantined: inventory.damaged.size
   }

@@ -22,9 +22,9 @@ export interface Outbox {
 }
 
 /** An empty outbox. */
-export const makeOutbox = Effect.fnUntraced(function* (peer: PeerId, max: number) {
+export const makeOutbox = (peer: PeerId, max: number): Outbox => {
   const waiting = new Map<string, Address>()
-  const latch = yield* Latch.make(false)
+  const latch = Latch.makeUnsafe(false)
   let refused = 0
   const takeNow = (count: number): ReadonlyArray<Address> => {
     const taken: Array<Address> = []
@@ -58,4 +58,4 @@ export const makeOutbox = Effect.fnUntraced(function* (peer: PeerId, max: number
     refused: () => refused
   }
   return outbox
-})
+}

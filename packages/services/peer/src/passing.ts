@@ -46,16 +46,16 @@ interface Passing<Request, Response> {
 
 /** Makes the function that runs an operation here or on an owner, until the deadline. */
 export const makePassing = (context: SenderContext) => {
-  const { settings, view } = context
-  const hop = { peer: view.self.peer, epoch: settings.distribution.epoch }
+  const { membership, settings, view } = context
+  const hop = () => ({ peer: view.self.peer, epoch: membership.epoch })
 
   const isPassed = (hops: ReadonlyArray<PeerOperations.Hop>, peer: PeerId): boolean =>
-    hops.some((each) => each.peer === peer && each.epoch === hop.epoch)
+    hops.some((each) => each.peer === peer && each.epoch === membership.epoch)
 
   const refuseLoop = (hops: ReadonlyArray<PeerOperations.Hop>) => {
     if (!isPassed(hops, view.self.peer)) return Effect.void
     const way = hops.map((each) => each.peer).join(", ")
-    const message = `the request came back to ${hop.peer} by ${way}`
+    const message = `the request came back to ${view.self.peer} by ${way}`
     return Effect.fail(new ServiceError({ code: "forward-loop", message }))
   }
 
@@ -64,7 +64,7 @@ export const makePassing = (context: SenderContext) => {
     Result.flatMap(
       Result.mapError(
         route({
-          distribution: settings.distribution,
+          distribution: membership.distribution,
           key: address.key,
           rotation: keyRotation(address.key),
           first: view.self.peer,
@@ -72,7 +72,8 @@ export const makePassing = (context: SenderContext) => {
         }),
         ({ message }) => new ServiceError({ code: "no-route", message })
       ),
-      (owners) => {
+      (named) => {
+        const owners = named.filter((peer) => membership.members.includes(peer))
         const isHandedOn = hops.length > 0 && owners.includes(view.self.peer)
         const left = owners.filter((peer) =>
           isHandedOn ? peer === view.self.peer : !isPassed(hops, peer)
@@ -111,11 +112,11 @@ export const makePassing = (context: SenderContext) => {
                   call({
                     cluster: settings.cluster,
                     instance: peer,
-                    request: passing.request([...hops, hop]),
+                    request: passing.request([...hops, hop()]),
                     deadline: slice,
                     requestId: attempt.requestId,
                     sender: view.self.peer,
-                    epoch: settings.distribution.epoch
+                    epoch: membership.epoch
                   }),
                   ({ response }) => response
                 )

@@ -1,18 +1,24 @@
 /**
  * What this peer knows of the others: which life of each it hears, and since when.
  *
- * 1. A message of an earlier incarnation or boot than one already heard changes nothing.
+ * 1. A message of an earlier incarnation or boot than one already heard changes nothing, and so
+ *    does one of a life that is no member.
  * 2. Ages are by the monotonic clock. Who was never heard is down.
- * 3. A process that hears a later boot of itself is fenced: it serves and sends nothing more.
+ * 3. A process that hears a later boot of itself is fenced; one whose life has ended for the
+ *    cluster is over, too: it serves and sends nothing more.
  */
 import type { PeerId } from "@holdfast/keyspace"
 import type { Participant } from "@holdfast/power-state"
 import { ServiceError } from "@holdfast/wire"
+import type { Membership } from "./membership.ts"
 
 /** One life of a peer. */
 export interface PeerLife extends Participant {
   readonly boot: number
 }
+
+/** Why a process serves no more. */
+export type LifeEnd = "fenced" | "left" | "ejected"
 
 interface Heard {
   life: PeerLife
@@ -27,39 +33,53 @@ const isEarlier = (left: PeerLife, right: PeerLife): boolean =>
 /** A peer's view of its cluster. */
 export class PeerView {
   readonly self: PeerLife
-  readonly members: ReadonlyArray<PeerId>
+  readonly #membership: Membership
   readonly #heard = new Map<PeerId, Heard>()
   readonly #now: () => number
   readonly #silentMillis: number
   readonly #onReturn: (peer: PeerId) => void
-  #isFenced = false
+  readonly #onEnd: (end: LifeEnd) => void
+  #end: LifeEnd | null = null
 
   constructor(options: {
     readonly self: PeerLife
-    readonly members: ReadonlyArray<PeerId>
+    readonly membership: Membership
     readonly now: () => number
     readonly silentMillis: number
     /** Told when a peer is heard that was down. */
     readonly onReturn: (peer: PeerId) => void
+    /** Told once, when this process is to serve no more. */
+    readonly onEnd: (end: LifeEnd) => void
   }) {
     this.self = options.self
-    this.members = options.members
+    this.#membership = options.membership
     this.#now = options.now
     this.#silentMillis = options.silentMillis
     this.#onReturn = options.onReturn
+    this.#onEnd = options.onEnd
   }
 
-  get isFenced(): boolean {
-    return this.#isFenced
+  /** Why this process serves no more; null while it does. */
+  get end(): LifeEnd | null {
+    return this.#end
+  }
+
+  /** This process serves no more. */
+  noteEnd(end: LifeEnd): void {
+    if (this.#end !== null) return
+    this.#end = end
+    this.#onEnd(end)
   }
 
   /** Notes a sign of life; a refusal when it comes from a life that is over, or from a stranger. */
   hear(life: PeerLife): ServiceError | null {
     if (life.peer === this.self.peer) {
-      if (isEarlier(this.self, life)) this.#isFenced = true
+      if (isEarlier(this.self, life)) this.noteEnd("fenced")
       return life.boot === this.self.boot ? null : staleSender(life)
     }
-    if (!this.members.includes(life.peer)) return staleSender(life)
+    const end = this.#membership.endOf(life)
+    if (end !== null) return endedSender(life, end)
+    if (!this.#membership.members.includes(life.peer)) return staleSender(life)
     const known = this.#heard.get(life.peer)
     if (known !== undefined && isEarlier(life, known.life)) return staleSender(life)
     const wasLive = this.isLive(life.peer)
@@ -68,21 +88,28 @@ export class PeerView {
     return null
   }
 
+  /** Forgets who is no member any more. */
+  forgetOthers(): void {
+    for (const peer of this.#heard.keys()) {
+      if (!this.#membership.members.includes(peer)) this.#heard.delete(peer)
+    }
+  }
+
   /** Whether a peer was heard lately; this peer itself always was. */
   isLive(peer: PeerId): boolean {
-    if (peer === this.self.peer) return !this.#isFenced
+    if (peer === this.self.peer) return this.#end === null
     const heard = this.#heard.get(peer)
     return heard !== undefined && this.#now() - heard.at <= this.#silentMillis
   }
 
   /** Peers that may be asked, this one included. */
   live(): ReadonlySet<PeerId> {
-    return new Set(this.members.filter((peer) => this.isLive(peer)))
+    return new Set(this.#membership.members.filter((peer) => this.isLive(peer)))
   }
 
   /** Peers thought to be down. */
   down(): ReadonlySet<PeerId> {
-    return new Set(this.members.filter((peer) => !this.isLive(peer)))
+    return new Set(this.#membership.members.filter((peer) => !this.isLive(peer)))
   }
 
   /** Milliseconds since a peer was last heard; null if it never was. */
@@ -91,18 +118,14 @@ export class PeerView {
     return heard === undefined ? null : this.#now() - heard.at
   }
 
-  /** Members other than this one. */
-  others(): ReadonlyArray<PeerId> {
-    return this.members.filter((peer) => peer !== this.self.peer)
+  /** Whether a peer is a member other than this one. */
+  isOther(peer: PeerId): boolean {
+    return peer !== this.self.peer && this.#membership.members.includes(peer)
   }
 
-  /** The participant that a peer is, as far as known: born in incarnation 0. */
-  participantOf(peer: PeerId): Participant {
-    const incarnation =
-      peer === this.self.peer
-        ? this.self.incarnation
-        : (this.#heard.get(peer)?.life.incarnation ?? 0)
-    return { peer, incarnation }
+  /** Members other than this one. */
+  others(): ReadonlyArray<PeerId> {
+    return this.#membership.members.filter((peer) => peer !== this.self.peer)
   }
 }
 
@@ -110,4 +133,10 @@ const staleSender = ({ boot, incarnation, peer }: PeerLife): ServiceError =>
   new ServiceError({
     code: "stale-sender",
     message: `${peer} in incarnation ${incarnation}, boot ${boot} is not the one that counts`
+  })
+
+const endedSender = ({ incarnation, peer }: PeerLife, end: "left" | "ejected"): ServiceError =>
+  new ServiceError({
+    code: end,
+    message: `${peer} in incarnation ${incarnation} has ${end === "left" ? "left" : "been ejected"}`
   })

@@ -75,7 +75,7 @@ describe("requests", () => {
   it.live("refusals: an application that is not hosted, a request that went in a circle", () =>
     Effect.gen(function* () {
       const { cluster } = yield* threePeers
-      const hops = [{ peer: "a", epoch: 1 }]
+      const hops = [{ peer: "a", epoch: 0 }]
       assert.strictEqual(
         yield* codeOf(cluster.add(keyOf(1), [1], { at: "a", hops })),
         "forward-loop"

@@ -9,77 +9,65 @@
  * 2. Every loop survives the failure of one item; every wait has a deadline.
  * 3. A stop takes no new work, ends what is under way within a deadline, and saves.
  */
-import { ownersOf, type PeerId } from "@holdfast/keyspace"
+import { foundCluster } from "@holdfast/cluster"
+import { KeySet, type PeerId } from "@holdfast/keyspace"
 import { Messaging, type MessagingError } from "@holdfast/messaging"
-import type { Participant } from "@holdfast/power-state"
+import { type Participant, sameParticipant } from "@holdfast/power-state"
 import type { PartitionStore, PartitionStoreError } from "@holdfast/storage"
-import { Clock, Context, Effect, Layer, type Scope, Stream } from "effect"
-import type { Address } from "./address.ts"
+import {
+  Clock,
+  Context,
+  Deferred,
+  Effect,
+  Exit,
+  FiberMap,
+  Layer,
+  Result,
+  type Scope,
+  Stream
+} from "effect"
+import { enterCluster } from "./admission.ts"
 import type { AntiEntropyContext } from "./anti-entropy.ts"
+import { hostCluster, isCluster } from "./cluster-partition.ts"
 import { Completeness } from "./completeness.ts"
 import { makeEngine } from "./engine.ts"
-import { establishIdentity, type Identity, StartRefused } from "./identity.ts"
+import { establishIdentity, type Identity, refuseStart, type StartRefused } from "./identity.ts"
 import { makeInventory } from "./inventory.ts"
 import { makeLocalSearch } from "./local-search.ts"
 import { keepInTouch } from "./keep-in-touch.ts"
+import { Membership } from "./membership.ts"
 import type { Resident } from "./partition-table.ts"
-import { PeerView } from "./peer-view.ts"
-import { makePropagation } from "./propagation.ts"
+import { type LifeEnd, PeerView } from "./peer-view.ts"
+import { makePropagation, type Propagation } from "./propagation.ts"
 import { makeRareLog } from "./rare-log.ts"
-import type { Replica } from "./replica.ts"
+import type { HostedApplication, Replica } from "./replica.ts"
 import type { Ownership } from "./replication-steps.ts"
 import { makeSearch } from "./search.ts"
 import { sendFrom } from "./sender.ts"
 import { servePeer } from "./serve.ts"
+import { steward } from "./steward.ts"
 import type { PeerOptions, PeerSettings } from "./settings.ts"
 import { completeSettings } from "./settings.ts"
 
 /** Why a peer does not start. */
 export type PeerStartError = StartRefused | PartitionStoreError | MessagingError
 
-const membersOf = (settings: PeerSettings): ReadonlyArray<PeerId> => [
-  ...new Set(settings.distribution.segments.flatMap(({ owners }) => owners))
-]
-
-const makeOwnership = (settings: PeerSettings, view: PeerView): Ownership => {
-  const applications = new Map(settings.applications.map((each) => [each.name, each]))
-  const ownersAt = ({ key }: Address): ReadonlyArray<Participant> =>
-    ownersOf(settings.distribution, key).map((peer) => view.participantOf(peer))
-  return {
-    self: { peer: view.self.peer, incarnation: view.self.incarnation },
-    ownersOf: ownersAt,
-    birthOf: (address) => {
-      const owners = ownersOf(settings.distribution, address.key)
-      if (!owners.includes(view.self.peer)) return null
-      // Founders are born in incarnation 0, so that all owners make the same birth.
-      const participants = owners.map((peer) => ({ peer, incarnation: 0 }))
-      const { epoch } = settings.distribution
-      return (
-        applications.get(address.application)?.create({ key: address.key, epoch, participants }) ??
-        null
-      )
-    }
+const makeOwnership = (
+  applications: ReadonlyMap<string, HostedApplication>,
+  self: Participant,
+  membership: Membership
+): Ownership => ({
+  self,
+  // Who belongs to the cluster is let in by a join alone.
+  holdersOf: ({ application, key }) => (isCluster(application) ? [] : membership.holdersOf(key)),
+  isReleased: ({ application, key }) =>
+    !isCluster(application) && !KeySet.has(membership.keysHeldBy(self.peer), key),
+  birthOf: ({ application, key }) => {
+    const participants = isCluster(application) ? [] : membership.foundersOf(key)
+    if (!participants.some((owner) => sameParticipant(owner, self))) return null
+    const { epoch } = membership
+    return applications.get(application)?.create({ key, epoch, participants }) ?? null
   }
-}
-
-const makeView = Effect.fnUntraced(function* (
-  settings: PeerSettings,
-  identity: Identity,
-  onReturn: (peer: PeerId) => void
-) {
-  const members = membersOf(settings)
-  if (!members.includes(settings.peer)) {
-    const message = `${settings.peer} is no member of the distribution; add it there first`
-    return yield* new StartRefused({ code: "not-a-member", message })
-  }
-  const clock = yield* Clock.Clock
-  return new PeerView({
-    self: { peer: identity.peer, incarnation: identity.incarnation, boot: identity.boot },
-    members,
-    now: () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n),
-    silentMillis: settings.times.silentMillis,
-    onReturn
-  })
 })
 
 /** What the running parts of a peer share. */
@@ -88,16 +76,50 @@ export interface PeerParts extends AntiEntropyContext {
   readonly completeness: Completeness
 }
 
+/** Who the peer is and what cluster it is in, both durable. */
+const begin = Effect.fnUntraced(function* (settings: PeerSettings) {
+  const founded = foundCluster({ founders: settings.founders, factor: settings.factor })
+  if (Result.isFailure(founded)) return yield* refuseStart("bad-founders", founded.failure.message)
+  if (settings.applications.some(({ name }) => isCluster(name))) {
+    return yield* refuseStart("reserved", "no application may be called cluster; name it otherwise")
+  }
+  const hosted = hostCluster(founded.success)
+  const identity = yield* establishIdentity(settings)
+  const admitted = yield* enterCluster({ settings, hosted, founded: founded.success }, identity)
+  const membership = new Membership(admitted.replica)
+  const applications = new Map([...settings.applications, hosted].map((one) => [one.name, one]))
+  const end = membership.endOf(admitted.identity)
+  if (end !== null) return yield* lifeIsOver(admitted.identity, end)
+  return { ...admitted, applications, membership }
+})
+
+const lifeIsOver = ({ incarnation, peer }: Identity, end: "left" | "ejected") => {
+  const what = end === "left" ? "left" : "been ejected from"
+  const message = `${peer}.${incarnation} has ${what} the cluster for good; to take part again it starts on an empty store and joins`
+  return refuseStart(end, message)
+}
+
 const assemble = Effect.fnUntraced(function* (settings: PeerSettings) {
   const messaging = yield* Messaging
-  const identity = yield* establishIdentity(settings)
-  const applications = new Map(settings.applications.map((each) => [each.name, each]))
+  const { applications, identity, membership } = yield* begin(settings)
   const returned = new Set<PeerId>()
-  const view: PeerView = yield* makeView(settings, identity, (peer) => {
-    returned.add(peer)
-    completeness.noteReturned(peer)
+  const ended = Deferred.makeUnsafe<LifeEnd>()
+  const clock = yield* Clock.Clock
+  const self = { peer: identity.peer, incarnation: identity.incarnation }
+  const view: PeerView = new PeerView({
+    self: { ...self, boot: identity.boot },
+    membership,
+    now: () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n),
+    silentMillis: settings.times.silentMillis,
+    onReturn: (peer) => {
+      returned.add(peer)
+      completeness.noteReturned(peer)
+    },
+    onEnd: (end) => {
+      Deferred.doneUnsafe(ended, Exit.succeed(end))
+    }
   })
-  const completeness = new Completeness(settings.distribution, view)
+  const completeness = new Completeness(membership, view)
   yield* Effect.forkScoped(
     Stream.runForEach(messaging.states, (state) =>
       Effect.sync(() => {
@@ -111,24 +133,55 @@ const assemble = Effect.fnUntraced(function* (settings: PeerSettings) {
   const noteSaved = (resident: Resident, before: Replica | null): void => {
     const { address, saved } = resident
     inventory.change(address, before?.digest() ?? null, saved?.digest() ?? null)
+    if (isCluster(address.application) && saved !== null) membership.note(saved)
     propagation.noteSaved(resident)
   }
   const engine = yield* makeEngine({ limits: settings.limits, applications, onSaved: noteSaved })
   const parts: PeerParts = {
     settings,
     identity,
+    membership,
     applications,
     engine,
     view,
     completeness,
     inventory,
-    ownership: makeOwnership(settings, view),
+    ownership: makeOwnership(applications, self, membership),
     warn: makeRareLog(),
     maxPayloadBytes: messaging.maxPayloadBytes,
     missed: (peer) => completeness.noteMissed(peer),
     offer: propagation.offer
   }
-  return { parts, propagation, returned }
+  return { parts, propagation, returned, ended: Deferred.await(ended) }
+})
+
+/** Sends to each member, also to those who come later, for as long as it is one. */
+const sendToMembers = Effect.fnUntraced(function* (parts: PeerParts, propagation: Propagation) {
+  const { membership, settings, view } = parts
+  const run = yield* FiberMap.makeRuntime<Messaging, string>()
+  const known = new Set<PeerId>()
+  const follow = (): void => {
+    const others = new Set(view.others())
+    for (const peer of others) {
+      if (known.has(peer)) continue
+      known.add(peer)
+      const outbox = propagation.outboxOf(peer)
+      for (let sender = 0; sender < settings.limits.sendersPerPeer; sender += 1) {
+        run(`${peer} ${sender}`, sendFrom(parts, outbox))
+      }
+    }
+    for (const peer of known) {
+      if (others.has(peer)) continue
+      known.delete(peer)
+      propagation.forget(peer)
+      for (let sender = 0; sender < settings.limits.sendersPerPeer; sender += 1) {
+        run(`${peer} ${sender}`, Effect.void)
+      }
+    }
+    view.forgetOthers()
+  }
+  follow()
+  membership.listen(follow)
 })
 
 /** Starts a peer; it runs until the scope closes. */
@@ -136,23 +189,20 @@ export const startPeer = Effect.fn("Peer.start")(function* (
   options: PeerOptions
 ): Effect.fn.Return<Peer["Service"], PeerStartError, Messaging | PartitionStore | Scope.Scope> {
   const settings = completeSettings(options)
-  const { parts, propagation, returned } = yield* assemble(settings)
+  const { ended, parts, propagation, returned } = yield* assemble(settings)
   const { engine } = parts
   yield* Effect.forkScoped(engine.loop)
   yield* Effect.addFinalizer(() =>
     Effect.timeoutOption(engine.flush(0), settings.times.drainMillis)
   )
   yield* Effect.forkScoped(propagation.loop)
-  for (const outbox of propagation.outboxes.values()) {
-    for (let sender = 0; sender < settings.limits.sendersPerPeer; sender += 1) {
-      yield* Effect.forkScoped(sendFrom(parts, outbox))
-    }
-  }
+  yield* sendToMembers(parts, propagation)
   const localSearch = yield* makeLocalSearch(engine, parts.completeness)
   const search = makeSearch(parts, localSearch)
   yield* keepInTouch(parts, returned)
+  yield* Effect.forkScoped(steward(parts))
   yield* servePeer(parts, { localSearch, search })
-  return { identity: parts.identity, parts }
+  return { identity: parts.identity, ended, parts }
 })
 
 /** A running peer. */
@@ -160,6 +210,8 @@ export class Peer extends Context.Service<
   Peer,
   {
     readonly identity: Identity
+    /** Waits until this process is to serve no more, and says why. */
+    readonly ended: Effect.Effect<LifeEnd>
     /** For tests and the simulator: what runs inside. */
     readonly parts: PeerParts
   }

@@ -18,7 +18,10 @@ import type { PeerSettings } from "./settings.ts"
 
 /** The outgoing side of a peer. */
 export interface Propagation {
-  readonly outboxes: ReadonlyMap<PeerId, Outbox>
+  /** The outbox of a peer, made when it is first wanted. */
+  readonly outboxOf: (peer: PeerId) => Outbox
+  /** A peer is no member any more. */
+  readonly forget: (peer: PeerId) => void
   /** To be called with each partition whose saved state changed. */
   readonly noteSaved: (resident: Resident) => void
   /** Puts a partition in a peer's outbox. */
@@ -40,13 +43,19 @@ export const makePropagation = Effect.fnUntraced(function* (options: {
   const clock = yield* Clock.Clock
   const now = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
   const outboxes = new Map<PeerId, Outbox>()
-  for (const peer of view.others()) outboxes.set(peer, yield* makeOutbox(peer, outboxMax))
+  const outboxOf = (peer: PeerId): Outbox => {
+    const known = outboxes.get(peer)
+    if (known !== undefined) return known
+    const made = makeOutbox(peer, outboxMax)
+    outboxes.set(peer, made)
+    return made
+  }
   const line = (delayMillis: number) => new DelayLine({ delayMillis, max: outboxMax })
   const settling = line(settings.times.settleMillis)
   const resending = line(settings.times.resendMillis)
 
   const offer = (peer: PeerId, address: Address): void => {
-    outboxes.get(peer)?.offer(address)
+    if (view.isOther(peer)) outboxOf(peer).offer(address)
   }
   const offerDivergent = ({ address, saved, told }: Resident): void => {
     for (const { participant } of saved?.divergent() ?? []) {
@@ -71,7 +80,10 @@ export const makePropagation = Effect.fnUntraced(function* (options: {
   }
 
   return {
-    outboxes,
+    outboxOf,
+    forget: (peer) => {
+      outboxes.delete(peer)
+    },
     offer,
     noteSaved: (resident) => {
       if (resident.isWriter) {

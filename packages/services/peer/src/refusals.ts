@@ -1,5 +1,6 @@
 /** What the peer refuses, in the envelope that every operation answers with. */
 import type {
+  LastParticipant,
   MergeError,
   NotParticipant,
   PendingLimitReached,
@@ -12,6 +13,7 @@ import type { InvalidEvent } from "./replica.ts"
 /** What a step on a partition may be refused with by the rules. */
 export type RuleRefusal =
   | InvalidEvent
+  | LastParticipant
   | MergeError
   | NotParticipant
   | PendingLimitReached
@@ -29,6 +31,8 @@ const codeOf = (refusal: RuleRefusal): string => {
       return "conflicting-event"
     case "InfimumDigestMismatch":
       return "infimum-mismatch"
+    case "LastParticipant":
+      return "last-participant"
     case "NotParticipant":
       return "not-an-owner"
     case "PendingLimitReached":

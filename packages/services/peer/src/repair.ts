@@ -6,7 +6,6 @@
  * 2. Until then nothing is written to it here; requests go to the other owners.
  */
 import type { PeerId } from "@holdfast/keyspace"
-import { ownersOf } from "@holdfast/keyspace"
 import {
   decodeParts,
   makeCaller,
@@ -66,8 +65,8 @@ const mergeAll = (replicas: ReadonlyArray<Replica>): Result.Result<Replica, Serv
 
 /** Mends one partition; fails while an owner does not answer. */
 const mend = Effect.fnUntraced(function* (context: AntiEntropyContext, address: Address) {
-  const { engine, settings, view } = context
-  const owners = ownersOf(settings.distribution, address.key)
+  const { engine, ownership, view } = context
+  const owners = ownership.holdersOf(address).map(({ peer }) => peer)
   const others = owners.filter((peer) => peer !== view.self.peer)
   const answers = yield* Effect.forEach(others, (peer) => fetchFrom(context, peer, address), {
     concurrency: "unbounded"

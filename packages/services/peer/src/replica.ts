@@ -9,6 +9,7 @@ import type {
   Application,
   Divergent,
   EventId,
+  LastParticipant,
   MergeError,
   NotParticipant,
   Participant,
@@ -58,12 +59,20 @@ export interface Replica {
     readonly issuer: Participant
     readonly participant: Participant
   }) => Result.Result<Replica, NotParticipant>
+  /** The participant's last word; it stays until all others have acknowledged it. */
+  readonly leave: (
+    participant: Participant
+  ) => Result.Result<Replica, NotParticipant | LastParticipant>
   /** Equal digests: the same knowledge. */
   readonly digest: () => string
   /** The stored form; made once for each version. */
   readonly bytes: () => Uint8Array
   readonly tags: () => ReadonlyArray<Uint8Array>
   readonly participants: () => ReadonlyArray<Participant>
+  /** Those who must still hear of it: also who joins, and who has said that he leaves. */
+  readonly everybody: () => ReadonlyArray<Participant>
+  /** Whether anything here was issued or acknowledged by the participant. */
+  readonly hasHeardFrom: (participant: Participant) => boolean
   readonly divergent: () => ReadonlyArray<Divergent>
   readonly holders: (id: EventId) => ReadonlyArray<Participant>
   readonly pending: () => number
@@ -218,6 +227,11 @@ class TypedReplica<S> implements Replica {
     return Result.map(joined, (state) => this.#next(state))
   }
 
+  leave(participant: Participant) {
+    const left = Power.disassociate(this.#kind.fold, this.#state, participant)
+    return Result.map(left, (state) => this.#next(state))
+  }
+
   digest(): string {
     return (this.#digest ??= Power.stateHash(this.#state))
   }
@@ -235,6 +249,14 @@ class TypedReplica<S> implements Replica {
 
   participants(): ReadonlyArray<Participant> {
     return (this.#participants ??= Power.projectedParticipants(this.#state))
+  }
+
+  everybody(): ReadonlyArray<Participant> {
+    return Power.allParticipants(this.#state)
+  }
+
+  hasHeardFrom(participant: Participant): boolean {
+    return Power.hasHeardFrom(this.#state, participant)
   }
 
   divergent(): ReadonlyArray<Divergent> {

@@ -15,7 +15,7 @@ import { PartitionKey as PartitionKeySchema } from "@holdfast/keyspace"
 import { Effect, Option, Result } from "effect"
 import type { Address } from "./address.ts"
 import { noSuchApplication, refusalOf } from "./refusals.ts"
-import { hearState } from "./replication-steps.ts"
+import { hearState, letOwnersIn } from "./replication-steps.ts"
 import type { SenderContext } from "./sender.ts"
 
 type MergeOutcome = PeerReplicationOperations.MergeOutcome
@@ -131,9 +131,7 @@ export const handleFetch =
       let seen = 0
       for (const key of request.keys) {
         const address = { application: request.application, key: checkKey(key) }
-        const saved = yield* context.engine.submit(address, (replica) =>
-          Result.succeed({ replica, value: replica, isSaved: true })
-        )
+        const saved = yield* context.engine.submit(address, letOwnersIn(address, context.ownership))
         const bytes = saved?.bytes()
         if (bytes !== undefined && partBytes(bytes) > room) break
         seen += 1

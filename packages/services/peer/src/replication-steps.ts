@@ -13,8 +13,10 @@ import type { Replica } from "./replica.ts"
 /** What a step needs to know of the cluster. */
 export interface Ownership {
   readonly self: Participant
-  /** The participants that own a key by the distribution. */
-  readonly ownersOf: (address: Address) => ReadonlyArray<Participant>
+  /** Those to let in: who owns a partition, or is to, by all that this peer has heard. */
+  readonly holdersOf: (address: Address) => ReadonlyArray<Participant>
+  /** Whether this peer may let go of a partition: nothing that it knows makes it an owner. */
+  readonly isReleased: (address: Address) => boolean
   /** The partition as it is born, if this peer owns it. */
   readonly birthOf: (address: Address) => Replica | null
 }
@@ -42,7 +44,7 @@ export const withOwners = (replica: Replica, address: Address, ownership: Owners
   const { self } = ownership
   const participants = replica.participants()
   const missing = includes(participants, self)
-    ? ownership.ownersOf(address).filter((owner) => !includes(participants, owner))
+    ? ownership.holdersOf(address).filter((owner) => !includes(participants, owner))
     : []
   let next = replica
   for (const participant of missing) {
@@ -51,6 +53,16 @@ export const withOwners = (replica: Replica, address: Address, ownership: Owners
   }
   return acknowledged(next, self)
 }
+
+/** Lets owners in before the partition is handed to one of them, and answers what is saved. */
+export const letOwnersIn =
+  (address: Address, ownership: Ownership): JobBody<Replica | null> =>
+  (local, resident) => {
+    if (local === null) return Result.succeed({ replica: local, value: local })
+    const replica = withOwners(local, address, ownership)
+    if (replica !== local) resident.isWriter = true
+    return Result.succeed({ replica, value: replica, isSaved: true })
+  }
 
 /** What a receiver makes of a state; `local` is null when it has none of that partition. */
 const mergeIncoming = (

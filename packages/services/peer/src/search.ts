@@ -69,8 +69,7 @@ const mergeAnswers = ({ answers, missing }: Found, limit: number): SearchReply =
 
 /** Makes the function that asks the peers. */
 const makeAsking = (context: SenderContext, localSearch: LocalSearch) => {
-  const { settings, view } = context
-  const { distribution } = settings
+  const { membership, settings, view } = context
 
   const ask = Effect.fnUntraced(function* (
     search: SearchRequest,
@@ -86,7 +85,7 @@ const makeAsking = (context: SenderContext, localSearch: LocalSearch) => {
       deadline: Math.max(1, deadlineAt - (yield* monotonicMillis)),
       requestId: yield* makeRequestId,
       sender: view.self.peer,
-      epoch: distribution.epoch
+      epoch: membership.epoch
     })
     return response
   })
@@ -96,6 +95,7 @@ const makeAsking = (context: SenderContext, localSearch: LocalSearch) => {
     const untried = (peers: ReadonlySet<PeerId>) =>
       new Set([...peers].filter((peer) => !tried.has(peer)))
     const random = yield* Random.nextIntBetween(0, 0x7fff_ffff)
+    const { distribution } = membership
     const first = serviceSet({ distribution, live: untried(view.live()), random, wanted })
     if (KeySet.isEmpty(first.missing)) return first
     const last = serviceSet({

@@ -20,17 +20,19 @@ import { encodeParts } from "@holdfast/wire"
 import type { Address } from "./address.ts"
 import type { Engine } from "./engine.ts"
 import { statesSentTotal } from "./metrics.ts"
+import type { Membership } from "./membership.ts"
 import type { Outbox } from "./outbox.ts"
 import type { PeerView } from "./peer-view.ts"
 import type { RareLog } from "./rare-log.ts"
 import type { HostedApplication, Replica } from "./replica.ts"
 import type { Ownership } from "./replication-steps.ts"
-import { hearState, noteHeld } from "./replication-steps.ts"
+import { hearState, letOwnersIn, noteHeld } from "./replication-steps.ts"
 import type { PeerSettings } from "./settings.ts"
 
 /** What sending needs. */
 export interface SenderContext {
   readonly settings: PeerSettings
+  readonly membership: Membership
   readonly applications: ReadonlyMap<string, HostedApplication>
   readonly engine: Engine
   readonly view: PeerView
@@ -56,12 +58,23 @@ const HEADROOM_BYTES = 65_536
 export const stateRoom = ({ maxPayloadBytes }: SenderContext): number =>
   maxPayloadBytes - HEADROOM_BYTES - partBytes(new Uint8Array())
 
-/** The saved state of a partition; none if it is gone or damaged. */
-const savedReplica = (engine: Engine, address: Address) => {
-  const resident = engine.table.find(address)
-  if (resident !== undefined) return Effect.succeed(resident.saved)
+/** Whether a peer is to hold a partition and does not take part in it yet. */
+const isToBeLetIn = (
+  { ownership }: SenderContext,
+  address: Address,
+  replica: Replica,
+  peer: PeerId
+) =>
+  ownership.holdersOf(address).some((holder) => holder.peer === peer) &&
+  replica.participants().every((participant) => participant.peer !== peer)
+
+/** The saved state of a partition, with its receiver let in; none if it is gone or damaged. */
+const savedReplica = (context: SenderContext, address: Address, peer: PeerId) => {
+  const { engine, ownership } = context
+  const saved = engine.table.find(address)?.saved ?? null
+  if (saved !== null && !isToBeLetIn(context, address, saved, peer)) return Effect.succeed(saved)
   return engine
-    .submit(address, (replica, loaded) => Result.succeed({ replica, value: loaded.saved }))
+    .submit(address, letOwnersIn(address, ownership))
     .pipe(Effect.catch(() => Effect.succeed(null)))
 }
 
@@ -74,7 +87,7 @@ const pack = Effect.fnUntraced(function* (
   const parcels: Array<Parcel> = []
   let room = context.maxPayloadBytes - HEADROOM_BYTES
   for (const address of addresses) {
-    const replica = yield* savedReplica(context.engine, address)
+    const replica = yield* savedReplica(context, address, outbox.peer)
     if (replica === null) continue
     const bytes = partBytes(replica.bytes())
     if (bytes > room && parcels.length > 0) outbox.offer(address)
@@ -130,7 +143,7 @@ const exchange = Effect.fnUntraced(function* (
   holder: Participant,
   parcels: ReadonlyArray<Parcel>
 ) {
-  const { settings, view } = context
+  const { membership, settings, view } = context
   const { attachment, response } = yield* callMerge({
     cluster: settings.cluster,
     instance: holder.peer,
@@ -139,7 +152,7 @@ const exchange = Effect.fnUntraced(function* (
     deadline: settings.times.replicationMillis,
     requestId: yield* makeRequestId,
     sender: view.self.peer,
-    epoch: settings.distribution.epoch
+    epoch: membership.epoch
   })
   const states = Option.getOrElse(decodeParts(attachment), () => [])
   for (const outcome of ["same", "state", "refused"] as const) {
@@ -172,10 +185,10 @@ export const sendFrom = (
   const { replicationItemsMax } = PeerReplicationOperations
   const attempt = Effect.fnUntraced(function* (pause: number) {
     const addresses = yield* outbox.take(replicationItemsMax)
-    if (context.view.isFenced) return pause
+    if (context.view.end !== null) return pause
     const parcels = yield* pack(context, outbox, addresses)
     if (parcels.length === 0) return FIRST_PAUSE_MILLIS
-    const holder = context.view.participantOf(outbox.peer)
+    const holder = context.membership.participantOf(outbox.peer)
     const result = yield* Effect.result(exchange(context, holder, parcels))
     if (Result.isSuccess(result)) return FIRST_PAUSE_MILLIS
     for (const { address } of parcels) outbox.offer(address)

@@ -3,10 +3,12 @@
  */
 import { PartitionKey } from "@holdfast/keyspace"
 import type { Messaging, MessagingError } from "@holdfast/messaging"
+import type { LifeEnd } from "./peer-view.ts"
 import { PartitionStore } from "@holdfast/storage"
 import {
   type Answer,
   type Operation,
+  PeerMembershipOperations,
   PeerOperations,
   PeerReplicationOperations,
   type RequestContext,
@@ -15,7 +17,9 @@ import {
 } from "@holdfast/wire"
 import { Duration, Effect, Fiber, Option, type Scope } from "effect"
 import { handleCompare } from "./anti-entropy.ts"
+import { isCluster } from "./cluster-partition.ts"
 import type { LocalAnswer, LocalQuestion } from "./local-search.ts"
+import { handleJoin, handleLeave, showCluster } from "./membership-handlers.ts"
 import { monotonicMillis } from "./monotonic.ts"
 import type { Attempt } from "./passing.ts"
 import { listPartitions, peerStatus, showPartition } from "./observe.ts"
@@ -39,10 +43,16 @@ type Handler<Request, Response> = (
   context: RequestContext
 ) => Effect.Effect<Answer<Response>, ServiceError, Messaging | PartitionStore>
 
-const fenced = (parts: PeerParts): ServiceError =>
+const endReasons: Readonly<Record<LifeEnd, string>> = {
+  fenced: "a later start of it is running",
+  left: "it has left the cluster",
+  ejected: "it has been ejected from the cluster"
+}
+
+const servesNoMore = ({ identity }: PeerParts, end: LifeEnd): ServiceError =>
   new ServiceError({
-    code: "fenced",
-    message: `a later start of ${parts.identity.peer} is running; this process serves no more`
+    code: end,
+    message: `this process of ${identity.peer} serves no more: ${endReasons[end]}`
   })
 
 /** Of the caller's time so much is left for the answer to travel. */
@@ -110,8 +120,8 @@ const makeServing = Effect.fnUntraced(function* (
       concurrency: requestsMax,
       backlog: requestsMax,
       handler: (request: Request, context: RequestContext) =>
-        parts.view.isFenced
-          ? Effect.fail(fenced(parts))
+        parts.view.end !== null
+          ? Effect.fail(servesNoMore(parts, parts.view.end))
           : Effect.provideContext(track(handler(request, context)), services)
     }
     const own = serveOperation(operation, { ...options, instance: parts.identity.peer })
@@ -120,7 +130,9 @@ const makeServing = Effect.fnUntraced(function* (
 })
 
 const hosted = (parts: PeerParts, application: string) =>
-  parts.applications.has(application) ? Effect.void : Effect.fail(noSuchApplication(application))
+  parts.applications.has(application) && !isCluster(application)
+    ? Effect.void
+    : Effect.fail(noSuchApplication(application))
 
 /** Serves all operations until the scope closes. */
 export const servePeer = Effect.fnUntraced(function* (parts: PeerParts, searching: Searching) {
@@ -178,5 +190,12 @@ export const servePeer = Effect.fnUntraced(function* (parts: PeerParts, searchin
     true
   )
   yield* serve(PeerOperations.partition, (request) => respond(showPartition(parts, request)), true)
+  yield* serve(PeerMembershipOperations.join, handleJoin(parts), true)
+  yield* serve(PeerMembershipOperations.leave, handleLeave(parts), true)
+  yield* serve(
+    PeerMembershipOperations.cluster,
+    () => Effect.sync(() => ({ response: showCluster(parts) })),
+    true
+  )
   yield* Effect.addFinalizer(() => running.beginStop)
 })

@@ -1,5 +1,6 @@
 /** How a peer runs: who it is, what it hosts, and its limits. */
-import type { Distribution, PeerId } from "@holdfast/keyspace"
+import type { Capacity } from "@holdfast/cluster"
+import { FACTOR_DEFAULT, type Member, type PeerId } from "@holdfast/keyspace"
 import type { ClusterId } from "@holdfast/wire"
 import type { HostedApplication } from "./replica.ts"
 
@@ -30,6 +31,10 @@ export interface PeerTimes {
   readonly hedgeMillis: number
   /** How long a stop waits for what is under way. */
   readonly drainMillis: number
+  /** How long a newcomer asks to be taken in before it gives up. */
+  readonly joinMillis: number
+  /** How often a peer looks at what the cluster's agreement leaves it to do. */
+  readonly stewardMillis: number
 }
 
 /** Bounds; each has a default. */
@@ -54,7 +59,9 @@ export interface PeerLimits {
 export interface PeerSettings {
   readonly cluster: ClusterId
   readonly peer: PeerId
-  readonly distribution: Distribution
+  readonly founders: ReadonlyArray<Member>
+  readonly factor: number
+  readonly capacity: Capacity
   readonly applications: ReadonlyArray<HostedApplication>
   readonly start: StartMode
   readonly times: PeerTimes
@@ -73,7 +80,9 @@ export const peerTimesDefault: PeerTimes = {
   replicationMillis: 2_000,
   requestMillis: 10_000,
   hedgeMillis: 250,
-  drainMillis: 5_000
+  drainMillis: 5_000,
+  joinMillis: 30_000,
+  stewardMillis: 500
 }
 
 /** The limits if nothing else is said. */
@@ -91,7 +100,15 @@ export const peerLimitsDefault: PeerLimits = {
 export interface PeerOptions {
   readonly cluster: ClusterId
   readonly peer: PeerId
-  readonly distribution: Distribution
+  /**
+   * Those who found the cluster; each is told the same. It matters until the cluster's state is in
+   * the store, never after it. A peer that is not among them joins.
+   */
+  readonly founders: ReadonlyArray<Member>
+  /** How many peers hold a key, where founded; 3 by default. */
+  readonly factor?: number
+  /** What a newcomer brings; weight 1 by default. */
+  readonly capacity?: Capacity
   readonly applications: ReadonlyArray<HostedApplication>
   readonly start?: StartMode
   readonly times?: Partial<PeerTimes>
@@ -102,7 +119,9 @@ export interface PeerOptions {
 export const completeSettings = (options: PeerOptions): PeerSettings => ({
   cluster: options.cluster,
   peer: options.peer,
-  distribution: options.distribution,
+  founders: options.founders,
+  factor: options.factor ?? FACTOR_DEFAULT,
+  capacity: options.capacity ?? { weight: 1 },
   applications: options.applications,
   start: options.start ?? "new-or-recover",
   times: { ...peerTimesDefault, ...options.times },

@@ -149,8 +149,7 @@ export const makePeerNode = (
   all: ReadonlyArray<string>
 ): SimulatedNode<Peer["Service"]> => {
   const disk = site.disk(name)
-  const members = all.map((each) => ({ peer: PeerId.make(each) }))
-  const distribution = Result.getOrThrow(distribute({ members, epoch: 0 }))
+  const founders = all.map((each) => ({ peer: PeerId.make(each) }))
   return new SimulatedNode(site, {
     name,
     disks: [disk],
@@ -160,7 +159,7 @@ export const makePeerNode = (
           Peer.layer({
             cluster: clusterId,
             peer: PeerId.make(name),
-            distribution,
+            founders,
             applications,
             times: peerTimes
           }),

@@ -94,6 +94,7 @@ const happenings: ReadonlyArray<(state: ClusterState, who: number) => ClusterEve
   (state, who) => ({ _tag: "Ejected", ...lifeOf(state, peerOf(who)) }),
   (state, who) => ({ _tag: "Left", ...lifeOf(state, peerOf(who)) }),
   (state, who) => ({ _tag: "Gained", ...lifeOf(state, peerOf(who)), ordinal: state.ordinal }),
+  (state, who) => ({ _tag: "Arrived", ...lifeOf(state, peerOf(who)) }),
   (_, who) => ({ _tag: "Joined", peer: peerOf(who), incarnation: 0, weight: 1 }),
   (state, who) => Option.getOrElse(ownMove(state), () => joined(state, who)),
   (state, who) => Option.getOrElse(ownMove(state), () => joined(state, who))

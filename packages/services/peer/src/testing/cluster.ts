@@ -1,5 +1,5 @@
 /** What the tests of the peer share: an application, clusters of peers, and how to ask them. */
-import { distribute, keyFromBigInt, PartitionKey, PeerId } from "@holdfast/keyspace"
+import { keyFromBigInt, PartitionKey, PeerId } from "@holdfast/keyspace"
 import { Messaging } from "@holdfast/messaging"
 import type { Application } from "@holdfast/power-state"
 import type { PartitionStore, PartitionStoreError } from "@holdfast/storage"
@@ -7,10 +7,11 @@ import {
   ClusterId,
   makeCaller,
   makeRequestId,
+  PeerMembershipOperations,
   PeerOperations,
   PeerReplicationOperations
 } from "@holdfast/wire"
-import { Context, Effect, Exit, Layer, Result, Schema, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Schema, Scope } from "effect"
 import type { PeerLimits, PeerOptions, PeerTimes } from "../index.ts"
 import { hostApplication, startPeer } from "../index.ts"
 
@@ -47,7 +48,9 @@ export const shortTimes: Partial<PeerTimes> = {
   replicationMillis: 1_000,
   requestMillis: 8_000,
   hedgeMillis: 60,
-  drainMillis: 300
+  drainMillis: 300,
+  joinMillis: 1_500,
+  stewardMillis: 30
 }
 
 /** Where peers live. */
@@ -97,15 +100,7 @@ export const makeCluster = Effect.fnUntraced(function* (
   } = {}
 ) {
   const outer = yield* Scope.Scope
-  const distributionOf = (peers: ReadonlyArray<string>) =>
-    Result.getOrThrow(
-      distribute({
-        members: peers.map((name) => ({ peer: PeerId.make(name) })),
-        epoch: 1,
-        factor: options.factor ?? 3
-      })
-    )
-  const distribution = distributionOf(names)
+  const founders = names.map((name) => ({ peer: PeerId.make(name) }))
   const scopes = new Map<string, Scope.Closeable>()
   const start = Effect.fnUntraced(function* (name: string, more: Partial<PeerOptions> = {}) {
     const scope = yield* Scope.fork(outer)
@@ -114,7 +109,8 @@ export const makeCluster = Effect.fnUntraced(function* (
     return yield* startPeer({
       cluster: ClusterId.make("c1"),
       peer: PeerId.make(name),
-      distribution,
+      founders,
+      factor: options.factor ?? 3,
       applications: [hostApplication(counter)],
       times: { ...shortTimes, ...options.times },
       limits: { ...options.limits },
@@ -129,7 +125,10 @@ export const makeCluster = Effect.fnUntraced(function* (
   for (const name of options.started ?? names) yield* start(name)
   const client = yield* Layer.buildWithScope(world.client, outer)
   const ask = makeAsking(Context.get(client, Messaging))
-  return { start, stop, distribution, distributionOf, ...ask }
+  /** Starts a peer that is no founder. */
+  const join = (name: string, more: Partial<PeerOptions> = {}) =>
+    start(name, { founders: [], ...more })
+  return { start, stop, join, ...ask }
 })
 
 interface Life {
@@ -139,6 +138,8 @@ interface Life {
 }
 
 const callMerge = makeCaller(PeerReplicationOperations.merge)
+const callCluster = makeCaller(PeerMembershipOperations.cluster)
+const callLeave = makeCaller(PeerMembershipOperations.leave)
 const callRequest = makeCaller(PeerOperations.request)
 const callRead = makeCaller(PeerOperations.read)
 const callSearch = makeCaller(PeerOperations.search)
@@ -239,6 +240,19 @@ const makeAsking = (messaging: Messaging["Service"]) => {
     },
     Effect.provideService(Messaging, messaging)
   )
+  const view = Effect.fnUntraced(
+    function* (at: string) {
+      return (yield* callCluster({ ...(yield* base(at, 8_000)), request: {} })).response
+    },
+    Effect.provideService(Messaging, messaging)
+  )
+  const leave = Effect.fnUntraced(
+    function* (peer: string, at?: string) {
+      const request = { peer: PeerId.make(peer) }
+      return (yield* callLeave({ ...(yield* base(at, 8_000)), request })).response
+    },
+    Effect.provideService(Messaging, messaging)
+  )
   const senderOf = ({ boot, incarnation, peer }: Life) => ({
     peer: PeerId.make(peer),
     incarnation,
@@ -257,7 +271,7 @@ const makeAsking = (messaging: Messaging["Service"]) => {
       subject: "holdfast.c1.peer.hello",
       data: text(JSON.stringify({ sender: senderOf(life), epoch: 1 }))
     })
-  return { add, read, search, status, show, list, tell, hello }
+  return { add, read, search, status, show, list, tell, hello, view, leave }
 }
 
 /** Long enough for what a lossy network heals only after many rounds. */

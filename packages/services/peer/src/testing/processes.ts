@@ -1,12 +1,12 @@
 /**
  * Peers in processes of their own, for the benchmark: on NATS, with their stores in directories.
  */
-import { distribute, PeerId } from "@holdfast/keyspace"
+import { PeerId } from "@holdfast/keyspace"
 import type { Messaging } from "@holdfast/messaging"
 import type { PartitionStore } from "@holdfast/storage"
 import { ClusterId } from "@holdfast/wire"
 import { type ChildProcess, spawn } from "node:child_process"
-import { Effect, Layer, Result } from "effect"
+import { Effect, Layer } from "effect"
 import { hostApplication, Peer } from "../index.ts"
 import { counter } from "./cluster.ts"
 
@@ -18,13 +18,10 @@ export const runBenchPeer = <E>(
   name: string,
   ports: Layer.Layer<Messaging | PartitionStore, E>
 ): Promise<never> => {
-  const distribution = Result.getOrThrow(
-    distribute({ members: benchPeers.map((peer) => ({ peer: PeerId.make(peer) })), epoch: 1 })
-  )
   const options = {
     cluster: ClusterId.make("c1"),
     peer: PeerId.make(name),
-    distribution,
+    founders: benchPeers.map((each) => ({ peer: PeerId.make(each) })),
     applications: [hostApplication(counter)]
   }
   const peer = Layer.tap(Peer.layer(options), () => Effect.sync(() => process.stdout.write("up\n")))

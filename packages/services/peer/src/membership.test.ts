@@ -1,0 +1,188 @@
+/** Clusters that grow and shrink while they are written to and searched. */
+import * as memory from "@holdfast/adapter-memory"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { codeOf, eventually, keyOf, makeCluster, makeWorld } from "./testing/cluster.ts"
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
+
+const filled = Effect.fnUntraced(function* (names: ReadonlyArray<string>, count: number) {
+  const world = yield* makeWorld(memory)
+  const cluster = yield* makeCluster(world, names)
+  yield* Effect.forEach(
+    numbers(count),
+    (number) => cluster.add(keyOf(number), [1], { writeConcern: "all" }),
+    { concurrency: 20, discard: true }
+  )
+  return { world, cluster }
+})
+type Cluster = Effect.Success<ReturnType<typeof filled>>["cluster"]
+
+/** Waits until a peer says that nothing is on its way and these are the members. */
+const settled = (cluster: Cluster, at: string, members: ReadonlyArray<string>) =>
+  eventually(
+    Effect.gen(function* () {
+      const view = yield* cluster.view(at)
+      assert.deepStrictEqual(
+        view.members.map(({ peer }) => String(peer)),
+        members
+      )
+      assert.strictEqual(view.step, null)
+      assert.strictEqual(view.pending, 0)
+      assert.isTrue(view.members.every(({ share }) => share > 0))
+      return view
+    })
+  )
+
+/** Everything that a search finds at a peer, page after page; asked again until it is complete. */
+const found = Effect.fnUntraced(function* (cluster: Cluster, at: string, limit: number) {
+  const keys: Array<string> = []
+  const ask = (options: Parameters<Cluster["search"]>[0]) =>
+    eventually(
+      Effect.tap(cluster.search({ at, limit, ...options }), ({ missing }) =>
+        Effect.sync(() => assert.deepStrictEqual(missing, []))
+      )
+    )
+  let page = yield* ask({})
+  for (;;) {
+    keys.push(...page.records.map(({ key }) => key))
+    if (page.next === undefined) return keys
+    page = yield* ask({ after: page.next })
+  }
+})
+
+const sortedKeys = (count: number): ReadonlyArray<string> => numbers(count).map(keyOf).sort()
+
+describe("a join", () => {
+  it.live("peer-T17: what was born before a peer came is with it when it owns the key", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a", "b"], 30)
+      yield* cluster.join("c")
+      const { epoch } = yield* settled(cluster, "c", ["a", "b", "c"])
+      assert.strictEqual(epoch, 1)
+      for (const number of numbers(30)) {
+        const shown = yield* cluster.show(keyOf(number), "c")
+        assert.strictEqual(shown.projected, 1)
+        assert.deepStrictEqual(shown.participants, ["a.0", "b.0", "c.0"])
+      }
+    })
+  )
+
+  it.live("peer-B6 P8: each walk finds every key once while a fourth peer joins", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a", "b", "c"], 120)
+      const walking = yield* Effect.forkChild(
+        Effect.forEach(numbers(12), () => found(cluster, "a", 25), { concurrency: 2 })
+      )
+      yield* cluster.join("d")
+      yield* settled(cluster, "a", ["a", "b", "c", "d"])
+      for (const walk of yield* Fiber.join(walking)) {
+        assert.deepStrictEqual(walk, sortedKeys(120))
+      }
+      assert.deepStrictEqual(yield* found(cluster, "d", 50), sortedKeys(120))
+    })
+  )
+
+  it.live("peer-T31: who does not own a key any more lets go of it, and of its tags", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a", "b", "c"], 60)
+      yield* cluster.join("d")
+      yield* settled(cluster, "a", ["a", "b", "c", "d"])
+      yield* eventually(
+        Effect.gen(function* () {
+          let copies = 0
+          for (const peer of ["a", "b", "c", "d"]) {
+            const { applications } = yield* cluster.status(peer)
+            copies += applications.reduce((sum, { partitions }) => sum + partitions, 0)
+          }
+          assert.strictEqual(copies, 3 * 60)
+        })
+      )
+      assert.deepStrictEqual(yield* found(cluster, "b", 50), sortedKeys(60))
+    })
+  )
+
+  it.live("peer-T35: a join that is asked for again counts once; a lost store is not let in", () =>
+    Effect.gen(function* () {
+      const { cluster, world } = yield* filled(["a", "b"], 3)
+      yield* cluster.join("c")
+      yield* settled(cluster, "a", ["a", "b", "c"])
+      yield* cluster.stop("c")
+      const emptied = yield* makeCluster(
+        { ...world, node: (name) => world.node(name === "c" ? "d" : name) },
+        ["a", "b"],
+        { started: [] }
+      )
+      assert.strictEqual(yield* codeOf(emptied.join("c")), "store-lost")
+      yield* cluster.start("c")
+      assert.strictEqual((yield* settled(cluster, "c", ["a", "b", "c"])).epoch, 1)
+    })
+  )
+
+  it.live("two at once are both taken in; where nobody is, nobody is joined", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a"], 10)
+      yield* Effect.forEach(["b", "c"], (name) => cluster.join(name), { concurrency: 2 })
+      yield* settled(cluster, "a", ["a", "b", "c"])
+      assert.strictEqual(yield* cluster.read(keyOf(3), "c"), 1)
+      const nobody = yield* makeCluster(yield* makeWorld(memory), ["a"], { started: [] })
+      assert.strictEqual(yield* codeOf(nobody.join("e")), "not-a-member")
+    })
+  )
+})
+
+describe("a leave", () => {
+  it.live("peer-B8: nothing is missing when one of five has gone", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a", "b", "c", "d", "e"], 100)
+      yield* cluster.stop("b")
+      const b = yield* cluster.start("b")
+      yield* cluster.leave("b", "a")
+      yield* settled(cluster, "a", ["a", "c", "d", "e"])
+      assert.strictEqual(yield* b.ended, "left")
+      assert.strictEqual(yield* codeOf(cluster.view("b")), "left")
+      yield* cluster.stop("b")
+      assert.deepStrictEqual(yield* found(cluster, "d", 40), sortedKeys(100))
+      const reply = yield* cluster.add(keyOf(7), [5], { writeConcern: "all" })
+      assert.deepStrictEqual(reply, { outputs: [6], heldBy: 3 })
+      assert.strictEqual(yield* codeOf(cluster.start("b")), "left")
+    })
+  )
+
+  it.live("peer-B11: writers that retry lose nothing while two join and two leave", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a", "b", "c"], 0)
+      const writing = yield* Effect.forkChild(
+        Effect.forEach(
+          numbers(150),
+          (number) =>
+            Effect.andThen(
+              eventually(
+                cluster.add(keyOf(number % 10), [1], { at: "a", requestId: `write-${number}` })
+              ),
+              Effect.sleep(20)
+            ),
+          { concurrency: 4, discard: true }
+        )
+      )
+      yield* cluster.join("d")
+      yield* cluster.join("e")
+      yield* settled(cluster, "a", ["a", "b", "c", "d", "e"])
+      yield* cluster.leave("b")
+      yield* cluster.leave("c")
+      yield* settled(cluster, "a", ["a", "d", "e"])
+      yield* Fiber.join(writing)
+      for (const key of numbers(10)) {
+        assert.strictEqual(yield* cluster.read(keyOf(key), "d"), 15)
+      }
+    })
+  )
+
+  it.live("the last one does not leave, and a stranger cannot", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a"], 1)
+      assert.strictEqual(yield* codeOf(cluster.leave("a")), "last-member")
+      assert.strictEqual(yield* codeOf(cluster.leave("z")), "not-a-member")
+    })
+  )
+})

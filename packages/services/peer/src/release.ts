@@ -1,0 +1,104 @@
+/**
+ * Lets go of partitions that this peer no longer owns.
+ *
+ *     not owned ──▶ owners let in ──▶ all of them hold all of it ──▶ Leave ──▶ acknowledged by all
+ *                                                                                └─▶ deleted here
+ *
+ * 1. A peer leaves a partition only when every owner takes part and has acknowledged all of it: the
+ *    number of complete copies never falls below what it was.
+ * 2. It acts by what all members agree on, and stays while it owns the key by that or by what it
+ *    has only heard of.
+ * 3. After its Leave it writes nothing, and keeps its last state until the others have it.
+ */
+import { KeySet, PartitionKey } from "@holdfast/keyspace"
+import { sameParticipant } from "@holdfast/power-state"
+import { PartitionStore, type PartitionStoreError } from "@holdfast/storage"
+import { Effect, Option, Result } from "effect"
+import type { Address } from "./address.ts"
+import type { AntiEntropyContext } from "./anti-entropy.ts"
+import { isCluster } from "./cluster-partition.ts"
+import type { JobBody } from "./job.ts"
+import { refusalOf } from "./refusals.ts"
+import type { Replica } from "./replica.ts"
+import { withOwners } from "./replication-steps.ts"
+
+const PAGE = 256
+
+/** `gone`: nothing of it is here any more; `told`: others are to be told of this state again. */
+type Released = "gone" | "kept" | "told"
+
+const isSettled = (replica: Replica, owners: ReturnType<Replica["participants"]>): boolean => {
+  const participants = replica.participants()
+  const behind = replica.divergent().map(({ participant }) => participant)
+  return (
+    owners.length > 0 &&
+    owners.every(
+      (owner) =>
+        participants.some((one) => sameParticipant(one, owner)) &&
+        !behind.some((one) => sameParticipant(one, owner))
+    )
+  )
+}
+
+/** The step that brings a partition nearer to its end at this peer. */
+const releaseStep =
+  ({ ownership }: AntiEntropyContext, address: Address): JobBody<Released> =>
+  (local, resident) => {
+    if (local === null) return Result.succeed({ replica: null, value: "gone" })
+    const { self } = ownership
+    const isSelf = (one: typeof self): boolean => sameParticipant(one, self)
+    if (!ownership.isReleased(address)) return Result.succeed({ replica: local, value: "kept" })
+    if (!local.everybody().some(isSelf)) return Result.succeed({ replica: null, value: "gone" })
+    if (!local.participants().some(isSelf)) {
+      return Result.succeed({ replica: local, value: "told", isSaved: true })
+    }
+    const replica = withOwners(local, address, ownership)
+    if (replica !== local) resident.isWriter = true
+    if (!isSettled(replica, ownership.holdersOf(address)))
+      return Result.succeed({ replica, value: "told" })
+    const left = replica.leave(self)
+    if (Result.isFailure(left)) return Result.fail(refusalOf(left.failure))
+    resident.isWriter = true
+    return Result.succeed({ replica: left.success, value: "told" })
+  }
+
+const release = Effect.fnUntraced(function* (context: AntiEntropyContext, address: Address) {
+  const { engine, offer, ownership, warn } = context
+  const result = yield* Effect.result(engine.submit(address, releaseStep(context, address)))
+  if (Result.isFailure(result)) {
+    return yield* warn("a partition cannot be let go of yet", { ...address, why: result.failure })
+  }
+  if (result.success !== "told") return
+  const saved = engine.table.find(address)?.saved
+  for (const participant of saved?.everybody() ?? []) {
+    if (!sameParticipant(participant, ownership.self)) offer(participant.peer, address)
+  }
+})
+
+/** Goes once over what is here and not owned; says how many such partitions there were. */
+export const releaseUnowned = Effect.fnUntraced(function* (
+  context: AntiEntropyContext
+): Effect.fn.Return<number, PartitionStoreError, PartitionStore> {
+  const { membership, view } = context
+  const store = yield* PartitionStore
+  const ranges = KeySet.difference(KeySet.full, membership.keysHeldBy(view.self.peer))
+  let found = 0
+  if (KeySet.isEmpty(ranges)) return found
+  for (const application of context.applications.keys()) {
+    if (isCluster(application)) continue
+    let after = Option.none<string>()
+    for (;;) {
+      const page = yield* store.scan({ application, after, ranges, limit: PAGE })
+      yield* Effect.forEach(
+        page,
+        ({ key }) => release(context, { application, key: PartitionKey.make(key) }),
+        { concurrency: "unbounded", discard: true }
+      )
+      found += page.length
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAGE) break
+      after = Option.some(last.key)
+    }
+  }
+  return found
+})

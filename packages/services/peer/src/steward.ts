@@ -1,0 +1,123 @@
+/**
+ * Does what the cluster's agreement leaves each member to do.
+ *
+ *     first of this store's starts       ──▶ say so
+ *     settled, and the keys lie wrongly ──▶ the first live member proposes a plan
+ *     a step gives this peer keys       ──▶ compare with those who have them, then say so
+ *     partitions that are not its own   ──▶ let go of them
+ *     leaving, and nothing is left      ──▶ go
+ *
+ * 1. Members act on what all agree on. A proposal that comes too late, or twice, is refused by the
+ *    state itself.
+ * 2. Each task survives the failure of one run of it and is tried again.
+ */
+import { type ClusterState, gainsOf, mayGo, nextPlan } from "@holdfast/cluster"
+import { KeySet } from "@holdfast/keyspace"
+import type { Messaging } from "@holdfast/messaging"
+import { PartitionStore } from "@holdfast/storage"
+import { makeRequestId, ServiceError } from "@holdfast/wire"
+import { Cause, Effect, Option } from "effect"
+import { isCluster } from "./cluster-partition.ts"
+import { compareWith } from "./keep-in-touch.ts"
+import { recordChange } from "./membership-handlers.ts"
+import type { PeerParts } from "./peer.ts"
+import { releaseUnowned } from "./release.ts"
+
+const plans = new WeakMap<ClusterState, ReturnType<typeof nextPlan>>()
+
+/** The next plan; worked out once for each state. */
+const planOf = (state: ClusterState): ReturnType<typeof nextPlan> => {
+  const known = plans.get(state)
+  if (known !== undefined) return known
+  const plan = nextPlan(state)
+  plans.set(state, plan)
+  return plan
+}
+
+/** Says once that this peer is there, so that its store is missed should it be lost. */
+const arrive = Effect.fnUntraced(function* (
+  parts: PeerParts
+): Effect.fn.Return<void, ServiceError> {
+  const { membership, ownership } = parts
+  if (membership.replica.hasHeardFrom(ownership.self)) return
+  const event = { _tag: "Arrived", ...ownership.self } as const
+  yield* recordChange(parts, { event, request: yield* makeRequestId })
+})
+
+/** Proposes the next plan, if it is for this peer to do. */
+const propose = Effect.fnUntraced(function* (
+  parts: PeerParts
+): Effect.fn.Return<void, ServiceError> {
+  const { membership, view } = parts
+  const [first] = [...view.live()].sort()
+  if (first !== view.self.peer || membership.replica.pending() > 0) return
+  const plan = planOf(membership.agreed)
+  if (Option.isNone(plan)) return
+  yield* recordChange(parts, { event: plan.value, request: yield* makeRequestId })
+})
+
+/** Takes over what this peer gains, and says so. */
+const gain = Effect.fnUntraced(function* (
+  parts: PeerParts
+): Effect.fn.Return<void, ServiceError, Messaging> {
+  const { completeness, membership, ownership, view } = parts
+  const { step } = membership.agreed
+  const gains = gainsOf(membership.agreed, view.self.peer)
+  if (step === null || KeySet.isEmpty(gains)) return
+  const known = membership.projected.step
+  if (known?.ordinal !== step.ordinal || known.gained.includes(view.self.peer)) return
+  for (const peer of completeness.sourcesLeft(gains)) {
+    // Who does not answer now is asked again, as long as it is live.
+    yield* Effect.ignore(compareWith(parts, peer))
+  }
+  if (membership.agreed.step !== step || !completeness.hasGained(gains)) return
+  const event = { _tag: "Gained", ...ownership.self, ordinal: step.ordinal } as const
+  yield* recordChange(parts, { event, request: yield* makeRequestId })
+})
+
+/** Leaves the cluster, when this peer is to and holds nothing more. */
+const go = Effect.fnUntraced(function* (parts: PeerParts) {
+  const { membership, ownership, view } = parts
+  if (!mayGo(membership.agreed, view.self.peer) || membership.replica.pending() > 0) return
+  const store = yield* PartitionStore
+  const sizes = yield* store.size
+  if (sizes.some(({ application, partitions }) => !isCluster(application) && partitions > 0)) return
+  yield* recordChange(parts, {
+    event: { _tag: "Left", ...ownership.self },
+    request: yield* makeRequestId,
+    amend: (changed) => changed.leave(ownership.self)
+  })
+})
+
+/** Runs a task; what is refused, as others were first or are away, is tried again in silence. */
+const attempt = <E, R>(
+  { warn }: PeerParts,
+  what: string,
+  task: Effect.Effect<unknown, E, R>
+): Effect.Effect<void, never, R> =>
+  Effect.catchCause(Effect.asVoid(task), (cause) =>
+    Option.exists(Cause.findErrorOption(cause), isRefusal)
+      ? Effect.logDebug(`${what} was refused`, cause)
+      : warn(`${what} failed and is tried again`, cause)
+  )
+
+const isRefusal = (error: unknown): boolean => error instanceof ServiceError
+
+/** Looks after the cluster until it is interrupted. */
+export const steward = (
+  parts: PeerParts
+): Effect.Effect<never, never, Messaging | PartitionStore> =>
+  Effect.forever(
+    Effect.gen(function* () {
+      yield* Effect.sleep(parts.settings.times.stewardMillis)
+      const { membership, ownership, view } = parts
+      const end = membership.endOf(ownership.self)
+      if (end !== null) view.noteEnd(end)
+      if (view.end !== null) return
+      yield* attempt(parts, "arriving", arrive(parts))
+      yield* attempt(parts, "proposing a plan", propose(parts))
+      yield* attempt(parts, "taking keys over", gain(parts))
+      yield* attempt(parts, "letting go of partitions", releaseUnowned(parts))
+      yield* attempt(parts, "leaving", go(parts))
+    })
+  )
