@@ -1,13 +1,6 @@
 /** `peer`: one peer on NATS. */
 import { natsMessagingLayer } from "@holdfast/adapter-nats"
-import {
-  dataFlag,
-  failure,
-  natsConnections,
-  numberFlag,
-  serveLayer,
-  serviceFlags
-} from "@holdfast/process"
+import { dataFlag, failure, natsConnections, numberFlag, serviceFlags } from "@holdfast/process"
 import { PeerId } from "@holdfast/wire"
 import { Config, Effect, Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -28,7 +21,8 @@ const flags = {
     Flag.optional
   ),
   join: Flag.Boolean("join").pipe(
-    Flag.withDescription("Join a cluster that runs already, instead of founding one with --peers")
+    Flag.withDescription("Join a cluster that runs already, instead of founding one with --peers"),
+    Flag.withDefault(false)
   ),
   weight: numberFlag({
     name: "weight",
@@ -83,7 +77,7 @@ export const peerCommand = Command.make("peer", flags, (options) =>
     const founders = yield* foundersOf(options)
     if (options.check) return
     // The other commands need not wait for the service to load.
-    const { peerProcess } = yield* Effect.promise(() => import("./peer-process.ts"))
+    const { peerProcess, servePeer } = yield* Effect.promise(() => import("./peer-process.ts"))
     const running = peerProcess({
       cluster: options.cluster,
       peer: options.id,
@@ -94,6 +88,6 @@ export const peerCommand = Command.make("peer", flags, (options) =>
       Layer.provide(natsMessagingLayer()),
       Layer.provide(natsConnections(options, `holdfast-peer-${options.id}`))
     )
-    yield* serveLayer(`peer ${options.id}`, running)
+    yield* servePeer(options.id, running)
   })
 ).pipe(Command.withDescription("Run a peer: it holds and searches the catalogue"))

@@ -2,9 +2,10 @@
 import { filePartitionStore } from "@holdfast/adapter-file"
 import { makeCatalogue } from "@holdfast/catalogue"
 import { cataloguePlatform } from "@holdfast/client"
+import { failure, sayReady } from "@holdfast/process"
 import { hostApplication, Peer, type PeerTimes } from "@holdfast/service-peer"
 import type { ClusterId, PeerId } from "@holdfast/wire"
-import { Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 
 /** Who the peer is, who founds the cluster, and where it keeps its partitions. */
 export interface PeerProcessOptions {
@@ -25,3 +26,20 @@ export const peerProcess = ({ directory, founders, ...options }: PeerProcessOpti
     founders: founders.map((peer) => ({ peer })),
     applications: [hostApplication(makeCatalogue(cataloguePlatform))]
   }).pipe(Layer.provide(filePartitionStore({ directory, clusterId: options.cluster })))
+
+/** Serves until the process is stopped, or the peer has left its cluster or was put out of it. */
+export const servePeer = <E, R>(peer: PeerId, running: Layer.Layer<Peer, E, R>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { ended } = Context.get(yield* Layer.build(running), Peer)
+      yield* sayReady(`peer ${peer}`)
+      const end = yield* ended
+      if (end === "left") process.stderr.write(`peer ${peer} has left the cluster\n`)
+      else return yield* failure(`peer ${peer} serves no more: ${endReasons[end]}`)
+    })
+  )
+
+const endReasons = {
+  fenced: "another process runs as the same peer",
+  ejected: "it was ejected; on an empty store it can join anew"
+} as const

@@ -4,7 +4,14 @@ import { PeerId, type PeerOperations } from "@holdfast/wire"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { connectedLayer, connectionFlags } from "../connection/connect.ts"
-import { peersOf, type PeerStatusView, peerStatusOf } from "../connection/observe.ts"
+import {
+  leavePeers,
+  type PeerClusterView,
+  peerClusterOf,
+  peersOf,
+  type PeerStatusView,
+  peerStatusOf
+} from "../connection/observe.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { formatAge, formatBytes, renderPairs, renderTable } from "../output/table.ts"
 
@@ -57,7 +64,53 @@ const show = Command.make("show", showFlags, ({ peer }) =>
   })
 ).pipe(Command.withDescription("Show one peer, and the others as it sees them"))
 
-/** `holdfast peers`, and `holdfast peers show ID`. */
+const renderCluster = (view: PeerClusterView): string => {
+  const members = renderTable(
+    ["peer", "life", "state", "phase", "weight", "zone", "share of copies"],
+    view.members.map((one) => [
+      one.peer,
+      one.incarnation,
+      one.live ? "live" : "silent",
+      one.phase,
+      one.weight,
+      one.zone ?? "-",
+      `${(one.share * 100).toFixed(1)} %`
+    ])
+  )
+  const { gone, pending, step, waitingFor } = view
+  const lines = [
+    step === null
+      ? "Nothing is on its way."
+      : `Step ${step.ordinal}: keys go to ${step.gaining.join(", ")}; ` +
+        `${step.gained.length === 0 ? "nobody has" : `${step.gained.join(", ")} have`} them yet.`,
+    ...(pending === 0
+      ? []
+      : [`Changes not agreed on yet: ${pending}; waiting for ${waitingFor.join(", ")}.`]),
+    ...gone.map(({ how, incarnation, peer }) => `${peer} (life ${incarnation}) has ${goneAs[how]}.`)
+  ]
+  return `epoch ${view.epoch}, ${view.factor} copies of each key\n${members}\n\n${lines.join("\n")}`
+}
+
+const goneAs = { left: "left", ejected: "been ejected" } as const
+
+const cluster = Command.make("cluster", {}, () =>
+  Effect.gen(function* () {
+    const { cluster: name, json } = yield* peers
+    const view = yield* peerClusterOf(name)
+    yield* writeLine(json ? toJson(view) : renderCluster(view))
+  })
+).pipe(Command.withDescription("What the peers agree on: members, shares, keys on their way"))
+
+const leave = Command.make("leave", showFlags, ({ peer }) =>
+  Effect.gen(function* () {
+    const { cluster: name, json } = yield* peers
+    yield* leavePeers({ cluster: name, peer })
+    const next = "its process ends when the others hold what it owned"
+    yield* writeLine(json ? toJson({ peer, phase: "leaving" }) : `${peer} leaves; ${next}`)
+  })
+).pipe(Command.withDescription("Let a peer give away what it owns, and go"))
+
+/** `holdfast peers`, and `holdfast peers show|leave ID`, `holdfast peers cluster`. */
 export const peersCommand = peers.pipe(
   Command.withHandler(({ cluster, json }) =>
     Effect.flatMap(peersOf(cluster), (found) =>
@@ -65,6 +118,6 @@ export const peersCommand = peers.pipe(
     )
   ),
   Command.withDescription("The peers that hold the catalogue"),
-  Command.withSubcommands([show]),
+  Command.withSubcommands([show, cluster, leave]),
   Command.provide((options) => connectedLayer(options))
 )

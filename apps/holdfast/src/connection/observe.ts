@@ -3,7 +3,9 @@ import { type Messaging, MessagingError } from "@holdfast/messaging"
 import { type CommandFailure, failure } from "@holdfast/process"
 import {
   type CallError,
+  type PeerId,
   MetadataOperations,
+  PeerMembershipOperations,
   PeerOperations,
   WorkerOperations
 } from "@holdfast/wire"
@@ -15,6 +17,8 @@ const page = 500
 const askStatus = ask(MetadataOperations.status)
 const askDevices = ask(MetadataOperations.devices)
 const askPeer = ask(PeerOperations.peerStatus)
+const askCluster = ask(PeerMembershipOperations.cluster)
+const askLeave = ask(PeerMembershipOperations.leave)
 const askPartitions = ask(PeerOperations.partitions)
 const askPartition = ask(PeerOperations.partition)
 const askWorker = ask(WorkerOperations.workerStatus)
@@ -66,6 +70,16 @@ const ofPeer = <A, R>(
 /** The status of one peer. */
 export const peerStatusOf = (options: { readonly cluster: string; readonly peer: string }) =>
   ofPeer(options.peer, askPeer({ cluster: options.cluster, instance: options.peer, request: {} }))
+
+/** The cluster of peers as any one of them knows that all agree on it. */
+export const peerClusterOf = (cluster: string) => askCluster({ cluster, request: {} })
+
+/** What the peers agree on. */
+export type PeerClusterView = typeof PeerMembershipOperations.cluster.response.Type
+
+/** Lets a peer give away what it owns and go. */
+export const leavePeers = (options: { readonly cluster: string; readonly peer: PeerId }) =>
+  askLeave({ cluster: options.cluster, request: { peer: options.peer } })
 
 /** The partitions of an application that a peer holds. */
 export type PartitionsView = typeof PeerOperations.partitions.response.Type

@@ -34,6 +34,7 @@ export {
   infimumId,
   infimumParticipants,
   infimumValue,
+  knowsRequest,
   pendingCount,
   pendingEntries,
   projectedParticipants,

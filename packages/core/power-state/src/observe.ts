@@ -9,6 +9,7 @@ import { compareEventIds, compareMarks, eventIdOf } from "./event-id.ts"
 import { everybody, isLeaving, projectedMembers } from "./membership.ts"
 import type { Participant } from "./participant.ts"
 import { sameParticipant } from "./participant.ts"
+import { findRequest } from "./request-log.ts"
 import { itemAt, sizeOf, toArray } from "./sequence.ts"
 import type { PowerState } from "./state.ts"
 
@@ -91,6 +92,10 @@ export const hasHeardFrom = (state: AnyState<unknown>, participant: Participant)
   ) ||
   findAcknowledgement(state.acknowledgements, participant) !== undefined ||
   toArray(state.entries).some(({ issuer }) => sameParticipant(issuer, participant))
+
+/** Whether a request is among those that are remembered. */
+export const knowsRequest = (state: AnyState<unknown>, request: string): boolean =>
+  findRequest(state.projection.requests, request) !== null
 
 /** Whether the participant has left, or is leaving, and will not come back by what is known. */
 export const hasLeft = (state: AnyState<unknown>, participant: Participant): boolean =>

@@ -48,6 +48,12 @@ export interface MergeReply {
   readonly renegades: number
 }
 
+/** A request whose entry is pending: its events, as JSON of the application's schema. */
+export interface PendingRequest {
+  readonly request: string | null
+  readonly events: ReadonlyArray<unknown>
+}
+
 /** One version of a partition's replica. */
 export interface Replica {
   readonly apply: (
@@ -76,6 +82,14 @@ export interface Replica {
   readonly divergent: () => ReadonlyArray<Divergent>
   readonly holders: (id: EventId) => ReadonlyArray<Participant>
   readonly pending: () => number
+  /** The requests that are pending, in their order. */
+  readonly pendingRequests: () => ReadonlyArray<PendingRequest>
+  /** Whether a request is among those that are remembered. */
+  readonly knowsRequest: (request: string) => boolean
+  /** The epoch that it was born under. */
+  readonly birthEpoch: () => number
+  /** Whether anything was acknowledged by all since it was born. */
+  readonly hasFolded: () => boolean
   readonly projected: () => unknown
   readonly infimum: () => unknown
   readonly invariants: () => ReadonlyArray<Violation>
@@ -269,6 +283,24 @@ class TypedReplica<S> implements Replica {
 
   pending(): number {
     return Power.pendingCount(this.#state)
+  }
+
+  pendingRequests(): ReadonlyArray<PendingRequest> {
+    return Power.pendingEntries(this.#state).flatMap((entry) =>
+      entry._tag === "Event" ? [{ request: entry.request, events: entry.event }] : []
+    )
+  }
+
+  knowsRequest(request: string): boolean {
+    return Power.knowsRequest(this.#state, request)
+  }
+
+  birthEpoch(): number {
+    return this.#state.origin.epoch
+  }
+
+  hasFolded(): boolean {
+    return Power.infimumId(this.#state) !== null
   }
 
   projected(): unknown {

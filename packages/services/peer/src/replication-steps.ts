@@ -9,6 +9,7 @@ import type { Address } from "./address.ts"
 import type { JobBody, Step } from "./job.ts"
 import { refusalOf } from "./refusals.ts"
 import type { Replica } from "./replica.ts"
+import { uniteBirths } from "./unite-births.ts"
 
 /** What a step needs to know of the cluster. */
 export interface Ownership {
@@ -70,7 +71,7 @@ const mergeIncoming = (
   incoming: Replica,
   address: Address,
   ownership: Ownership
-): Result.Result<Replica, ServiceError> => {
+): Result.Result<Replica | null, ServiceError> => {
   const base = local ?? ownership.birthOf(address)
   const takesPart = includes(incoming.participants(), ownership.self)
   if (base === null) {
@@ -78,8 +79,14 @@ const mergeIncoming = (
   }
   const merged = base.merge(incoming)
   if (Result.isSuccess(merged)) return Result.succeed(merged.success.replica)
-  return local === null && takesPart
-    ? Result.succeed(incoming)
+  if (local === null && takesPart) return Result.succeed(incoming)
+  return merged.failure._tag === "DifferentOrigins"
+    ? uniteBirths({
+        local: base,
+        incoming,
+        self: ownership.self,
+        isReleased: ownership.isReleased(address)
+      })
     : Result.fail(refusalOf(merged.failure))
 }
 
@@ -103,6 +110,9 @@ export const hearState =
   (local, resident) => {
     const { address, incoming, isAnswered, ownership, sender } = options
     return Result.map(mergeIncoming(local, incoming, address, ownership), (merged): Step<Heard> => {
+      if (merged === null) {
+        return { replica: null, value: { isSame: false, replica: incoming } }
+      }
       const replica = withOwners(merged, address, ownership)
       // With no entry that is new to acknowledge, nothing is promised that was not saved before.
       const isNews = replica !== merged || local === null
