@@ -3,6 +3,7 @@ import type { ClusterShape } from "./cluster/cluster.ts"
 import type { FaultWeights } from "./faults/draw-plan.ts"
 import { archive } from "./workload/archive.ts"
 import { chunks } from "./workload/chunks.ts"
+import { membership } from "./workload/membership.ts"
 import { partitions } from "./workload/partitions.ts"
 import type { MakeWorkload } from "./workload/workload.ts"
 
@@ -79,6 +80,15 @@ const peersProfile: Profile = {
   workloads: [partitions]
 }
 
+const membersProfile: Profile = {
+  name: "members",
+  shape: { hosts: 0, devicesPerHost: 0, peers: 4, spares: 2, workers: 0, clients: 2 },
+  phaseMillis: 40_000,
+  faultsMax: 8,
+  weights: { ...networkFaults, ...processFaults, SlowDisk: 1, FailWrites: 1 },
+  workloads: [partitions, membership]
+}
+
 const workersProfile: Profile = {
   name: "workers",
   shape: { hosts: 2, devicesPerHost: 1, peers: 3, workers: 3, clients: 1 },
@@ -110,6 +120,7 @@ export const profiles: ReadonlyArray<Profile> = [
   archiveProfile,
   chunksProfile,
   peersProfile,
+  membersProfile,
   workersProfile,
   mixedProfile
 ]

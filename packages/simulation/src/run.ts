@@ -18,6 +18,7 @@ import type { FaultPlan } from "./faults/fault.ts"
 import { thawAll } from "./faults/operator.ts"
 import { makeChunkHistory } from "./oracle/chunk-history.ts"
 import { makeChunkMapOracle } from "./oracle/chunk-map.ts"
+import { makeClusterOracle } from "./oracle/cluster-agreement.ts"
 import { makeDamageOracle } from "./oracle/damage.ts"
 import { makeDeviceOracle } from "./oracle/device-claims.ts"
 import { makeLeaseOracle } from "./oracle/leases.ts"
@@ -168,7 +169,7 @@ const settle = Effect.fnUntraced(function* (course: Course) {
   const { report, trace } = cluster.site
   yield* waitUntil(() => isAllUp(cluster) && isSettled(course), settleMillisMax)
   if (!isAllUp(cluster)) {
-    const down = [...cluster.servers.values()].filter(({ isUp }) => !isUp)
+    const down = [...cluster.servers.values()].filter(({ isOutside, isUp }) => !isUp && !isOutside)
     return report("liveness", `down for good: ${down.map(({ name }) => name).join(", ")}`)
   }
   if (!isSettled(course)) return report("liveness", unsettled(course).join("; "))
@@ -215,6 +216,7 @@ const prepareCourse = (options: RunOptions): Course => {
     makeSafeModeOracle(cluster),
     makeDamageOracle(cluster),
     makeLeaseOracle(cluster),
+    makeClusterOracle(cluster),
     makeReplicaOracle(cluster),
     ...workloads.flatMap((workload) => workload.oracles)
   ]

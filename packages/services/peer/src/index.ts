@@ -1,5 +1,6 @@
 /** The peer: partitions, their propagation, requests, index and search. */
 export type { Address } from "./address.ts"
+export { agreedState, hostCluster } from "./cluster-partition.ts"
 export { StartRefused } from "./identity.ts"
 export type { Identity } from "./identity.ts"
 export { Peer, startPeer } from "./peer.ts"

@@ -11,7 +11,7 @@
  *    state itself.
  * 2. Each task survives the failure of one run of it and is tried again.
  */
-import { type ClusterState, gainsOf, mayGo, nextPlan } from "@holdfast/cluster"
+import { type ClusterState, gainsOf, type Life, mayGo, nextPlan } from "@holdfast/cluster"
 import { KeySet } from "@holdfast/keyspace"
 import type { Messaging } from "@holdfast/messaging"
 import { PartitionStore } from "@holdfast/storage"
@@ -34,13 +34,15 @@ const planOf = (state: ClusterState): ReturnType<typeof nextPlan> => {
   return plan
 }
 
+const lifeOf = ({ identity: { incarnation, peer } }: PeerParts): Life => ({ peer, incarnation })
+
 /** Says once that this peer is there, so that its store is missed should it be lost. */
 const arrive = Effect.fnUntraced(function* (
   parts: PeerParts
 ): Effect.fn.Return<void, ServiceError> {
   const { membership, ownership } = parts
   if (membership.replica.hasHeardFrom(ownership.self)) return
-  const event = { _tag: "Arrived", ...ownership.self } as const
+  const event = { _tag: "Arrived", ...lifeOf(parts) } as const
   yield* recordChange(parts, { event, request: yield* makeRequestId })
 })
 
@@ -60,7 +62,7 @@ const propose = Effect.fnUntraced(function* (
 const gain = Effect.fnUntraced(function* (
   parts: PeerParts
 ): Effect.fn.Return<void, ServiceError, Messaging> {
-  const { completeness, membership, ownership, view } = parts
+  const { completeness, membership, view } = parts
   const { step } = membership.agreed
   const gains = gainsOf(membership.agreed, view.self.peer)
   if (step === null || KeySet.isEmpty(gains)) return
@@ -71,7 +73,7 @@ const gain = Effect.fnUntraced(function* (
     yield* Effect.ignore(compareWith(parts, peer))
   }
   if (membership.agreed.step !== step || !completeness.hasGained(gains)) return
-  const event = { _tag: "Gained", ...ownership.self, ordinal: step.ordinal } as const
+  const event = { _tag: "Gained", ...lifeOf(parts), ordinal: step.ordinal } as const
   yield* recordChange(parts, { event, request: yield* makeRequestId })
 })
 
@@ -83,7 +85,7 @@ const go = Effect.fnUntraced(function* (parts: PeerParts) {
   const sizes = yield* store.size
   if (sizes.some(({ application, partitions }) => !isCluster(application) && partitions > 0)) return
   yield* recordChange(parts, {
-    event: { _tag: "Left", ...ownership.self },
+    event: { _tag: "Left", ...lifeOf(parts) },
     request: yield* makeRequestId,
     amend: (changed) => changed.leave(ownership.self)
   })

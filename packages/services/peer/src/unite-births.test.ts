@@ -57,7 +57,7 @@ class World {
 const names = everybody.map(({ peer }) => String(peer))
 
 describe("two births of one key", () => {
-  it("peer-T12 P11: both writes are on all owners, whichever is heard first", () => {
+  it("peer-T12, peer-P11: both writes are on all owners, whichever is heard first", () => {
     const pair = fc.tuple(fc.constantFrom(...names), fc.constantFrom(...names))
     fc.assert(
       fc.property(fc.array(pair, { maxLength: 30 }), (told) => {

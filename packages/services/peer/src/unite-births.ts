@@ -7,11 +7,11 @@
  *
  * 1. At most one of the two has folded anything, as an owner of both acknowledges one of them only;
  *    that one stays. If neither has, the one of the lower epoch stays. So all choose alike.
- * 2. The requests of the other are pending, all of them, and are applied to the one that stays under
- *    their own ids: each counts once, whoever brings it.
+ * 2. The requests of the other are pending, all of them, and are applied to the one that stays
+ *    under their own ids: each counts once, whoever brings it.
  * 3. Only who takes part in the one that stays can do that. Others keep what they have until they
- *    are let in, or, where they own the key no more, until the one that stays knows all of it; their
- *    requests are brought by those who took part in both.
+ *    are let in, or, where they own the key no more, until the one that stays knows all of it;
+ *    their requests are brought by those who took part in both.
  */
 import type { Participant } from "@holdfast/power-state"
 import { sameParticipant } from "@holdfast/power-state"

@@ -28,6 +28,8 @@ export interface ClusterShape {
   readonly hosts: number
   readonly devicesPerHost: number
   readonly peers: number
+  /** Peers that are there to join later. */
+  readonly spares?: number
   readonly workers: number
   readonly clients: number
 }
@@ -52,10 +54,14 @@ const names = (prefix: string, count: number): ReadonlyArray<string> =>
 const devicesOf = (host: string, count: number): ReadonlyArray<string> =>
   names(host.replace("host", "device"), count)
 
+/** The founders, and behind them those who may join. */
+const peerNames = ({ peers, spares = 0 }: ClusterShape): ReadonlyArray<string> =>
+  names("peer", peers + spares)
+
 /** The names of all disks of a shape. */
 const diskNames = (shape: ClusterShape): ReadonlyArray<string> => [
   "metadata",
-  ...names("peer", shape.peers),
+  ...peerNames(shape),
   ...names("host", shape.hosts).flatMap((host) => [
     ...devicesOf(host, shape.devicesPerHost),
     spareOf(host)
@@ -66,7 +72,7 @@ const diskNames = (shape: ClusterShape): ReadonlyArray<string> => [
 export const serverNames = (shape: ClusterShape): ReadonlyArray<string> => [
   "metadata",
   ...names("host", shape.hosts),
-  ...names("peer", shape.peers),
+  ...peerNames(shape),
   ...names("worker", shape.workers)
 ]
 
@@ -77,12 +83,13 @@ export const deviceNames = (shape: ClusterShape): ReadonlyArray<string> =>
 /** Makes a cluster's nodes; none is started. */
 export const makeCluster = (site: Site, shape: ClusterShape): SimulatedCluster => {
   for (const disk of diskNames(shape)) site.disk(disk)
-  const peerNames = names("peer", shape.peers)
+  const founders = names("peer", shape.peers)
   const metadata = makeMetadataNode(site)
   const hosts = names("host", shape.hosts).map((host) =>
     makeHostNode(site, host, devicesOf(host, shape.devicesPerHost))
   )
-  const peers = peerNames.map((peer) => makePeerNode(site, peer, peerNames))
+  const peers = peerNames(shape).map((peer) => makePeerNode(site, peer, founders))
+  for (const { name } of peers.slice(shape.peers)) site.outside.add(name)
   const workers = names("worker", shape.workers).map((worker) => makeWorkerNode(site, worker))
   const clients = names("client", shape.clients).map((client) => makeClientNode(site, client))
   const servers = new Map<string, SimulatedNode<unknown>>()
@@ -106,6 +113,8 @@ export const startAll = (cluster: SimulatedCluster): void => {
   for (const node of cluster.clients) node.start()
 }
 
-/** Whether every node is up. */
+/** Whether every node is up that is to run. */
 export const isAllUp = (cluster: SimulatedCluster): boolean =>
-  [...cluster.servers.values(), ...cluster.clients].every(({ isUp }) => isUp)
+  [...cluster.servers.values(), ...cluster.clients].every(
+    ({ isOutside, isUp }) => isUp || isOutside
+  )

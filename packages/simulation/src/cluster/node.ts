@@ -7,6 +7,7 @@
  * 1. A killed node does nothing more: no fiber step, no message, no write. Its unsynced writes are
  *    kept, torn or lost, as the disk's own chance has it.
  * 2. A start that fails is tried again after a second, as whatever supervises a process would.
+ * 3. A node that stands outside of the cluster does not run, whoever starts it.
  */
 import type { MemoryDisk } from "@holdfast/adapter-memory"
 import { Cause, Effect, Exit, type Fiber, type Scope } from "effect"
@@ -62,10 +63,15 @@ export class SimulatedNode<Service> {
     return this.#service !== undefined
   }
 
+  /** Whether it is not to run: it has not joined yet, or has left for good. */
+  get isOutside(): boolean {
+    return this.#site.outside.has(this.name)
+  }
+
   /** Starts it, and keeps it started until it is killed or stopped. */
   start(): void {
     this.#isWanted = true
-    if (this.#process === undefined) this.#begin()
+    if (this.#process === undefined && !this.isOutside) this.#begin()
   }
 
   /** Ends it between two of its steps, with its disks. */
@@ -165,7 +171,7 @@ export class SimulatedNode<Service> {
     for (const disk of this.disks) Effect.runSync(disk.apply({ _tag: "Crash" }))
     if (!this.#isWanted) return
     this.#site.time.after(restartMicros, () => {
-      if (this.#isWanted && this.#process === undefined) this.#begin()
+      if (this.#isWanted && this.#process === undefined && !this.isOutside) this.#begin()
     })
   }
 }

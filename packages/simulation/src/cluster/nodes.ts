@@ -11,12 +11,13 @@ import {
   MetadataClient,
   PeerClient
 } from "@holdfast/client"
-import { distribute, PeerId } from "@holdfast/keyspace"
+import { foundCluster } from "@holdfast/cluster"
+import { PeerId } from "@holdfast/keyspace"
 import type { Messaging } from "@holdfast/messaging"
 import { archivePipelineLayer } from "@holdfast/service-archive"
 import { type ChunkServer, startChunkServer } from "@holdfast/service-chunk-server"
 import { type MetadataService, startMetadataService } from "@holdfast/service-metadata"
-import { hostApplication, Peer } from "@holdfast/service-peer"
+import { hostApplication, hostCluster, Peer, StartRefused } from "@holdfast/service-peer"
 import { parseWorkerConfig, Worker } from "@holdfast/service-worker"
 import { ChunkDevices, ChunkTransport } from "@holdfast/storage"
 import { HostId, WorkerId } from "@holdfast/wire"
@@ -142,7 +143,14 @@ export const makeHostNode = (
   })
 }
 
-/** A peer among all peers. */
+/** The cluster of peers, for whoever reads their disks. */
+export const hostedCluster = hostCluster(
+  Result.getOrThrow(foundCluster({ founders: [{ peer: PeerId.make("peer-1") }] }))
+)
+
+const hasLeft = (error: unknown): boolean => error instanceof StartRefused && error.code === "left"
+
+/** A peer: one of the founders, or one that joins when it is started. */
 export const makePeerNode = (
   site: Site,
   name: string,
@@ -150,7 +158,11 @@ export const makePeerNode = (
 ): SimulatedNode<Peer["Service"]> => {
   const disk = site.disk(name)
   const founders = all.map((each) => ({ peer: PeerId.make(each) }))
-  return new SimulatedNode(site, {
+  const goAway = Effect.sync(() => {
+    site.outside.add(name)
+    node.stop()
+  })
+  const node: SimulatedNode<Peer["Service"]> = new SimulatedNode(site, {
     name,
     disks: [disk],
     start: () =>
@@ -159,15 +171,18 @@ export const makePeerNode = (
           Peer.layer({
             cluster: clusterId,
             peer: PeerId.make(name),
-            founders,
+            founders: all.includes(name) ? founders : [],
             applications,
             times: peerTimes
           }),
           Layer.merge(messagingOf(site, name), partitionsOf(site, name, disk))
         ),
-        Effect.map(Peer, (peer) => peer)
-      )
+        Effect.tap(Peer, ({ ended }) =>
+          Effect.forkScoped(Effect.flatMap(ended, (end) => (end === "left" ? goAway : Effect.void)))
+        )
+      ).pipe(Effect.tapError((error) => (hasLeft(error) ? goAway : Effect.void)))
   })
+  return node
 }
 
 const clientOf = (site: Site, name: string) => {

@@ -61,6 +61,8 @@ export interface Site {
   readonly shortReading: Set<string>
   /** Workers that reach neither leases nor checkpoints. */
   readonly cutFromBroker: Set<string>
+  /** Nodes that are not to run: those that have not joined yet, and those that have left. */
+  readonly outside: Set<string>
   /** Devices that an operator wanted to be drained. */
   readonly retired: Set<string>
   /** Set before the first node starts. */
@@ -179,6 +181,7 @@ export const makeSite = (options: SiteOptions): Site => {
     withoutHandles: new Set(),
     shortReading: new Set(),
     cutFromBroker: new Set(),
+    outside: new Set(),
     retired: new Set(),
     watch: options.watch,
     violations,

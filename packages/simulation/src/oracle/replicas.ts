@@ -7,11 +7,12 @@
  * | liveness | once nothing fails, all owners of a partition store the same state, nothing pending |
  */
 import { durablePartitions } from "@holdfast/adapter-memory"
-import { Distribution, distribute, ownersOf, PartitionKey, PeerId } from "@holdfast/keyspace"
+import { ownersOf, PartitionKey } from "@holdfast/keyspace"
 import type { Replica } from "@holdfast/service-peer"
 import { Result } from "effect"
 import type { SimulatedCluster } from "../cluster/cluster.ts"
 import { applications } from "../cluster/nodes.ts"
+import { agreedCluster } from "./cluster-agreement.ts"
 import type { Oracle } from "./oracle.ts"
 
 /** A partition as one peer stores it. */
@@ -44,29 +45,27 @@ export const durableReplicas = (cluster: SimulatedCluster): ReadonlyArray<Durabl
     )
   )
 
-/** Who owns which keys, as every peer is told. */
-export const distributionOf = (cluster: SimulatedCluster): Distribution =>
-  Result.getOrThrow(
-    distribute({
-      members: cluster.peers.map(({ name }) => ({ peer: PeerId.make(name) })),
-      epoch: 0
-    })
-  )
+/** The owners of a key by the newest distribution that the peers agree on. */
+export const ownersIn = (cluster: SimulatedCluster, key: string): ReadonlyArray<string> => {
+  const agreed = agreedCluster(cluster)
+  return agreed === undefined ? [] : ownersOf(agreed.current, PartitionKey.make(key))
+}
 
 const apart = (
   cluster: SimulatedCluster,
-  distribution: Distribution,
   held: ReadonlyArray<DurableReplica>
 ): ReadonlyArray<string> => {
   const [first] = held
   if (first === undefined) return []
   const name = `${first.application} ${first.key.slice(0, 8)}`
-  const owners = ownersOf(distribution, PartitionKey.make(first.key))
+  const owners = ownersIn(cluster, first.key)
   const missing = owners.filter((owner) => !held.some(({ peer }) => peer === owner))
+  const strangers = held.filter(({ peer }) => !owners.includes(peer))
   const digests = new Set(held.map(({ replica }) => replica.digest()))
   const pending = Math.max(...held.map(({ replica }) => replica.pending()))
   return [
     ...missing.map((owner) => `${owner} does not hold ${name}`),
+    ...strangers.map(({ peer }) => `${peer} holds ${name} and does not own it`),
     ...(digests.size === 1 ? [] : [`${name} has ${digests.size} states`]),
     ...(pending === 0 ? [] : [`${name} has ${pending} entries pending`])
   ]
@@ -75,7 +74,6 @@ const apart = (
 /** Judges the replicas of all applications. */
 export const makeReplicaOracle = (cluster: SimulatedCluster): Oracle => {
   const judged = new WeakSet<Replica>()
-  const distribution = cluster.peers.length === 0 ? undefined : distributionOf(cluster)
   const judge = (peer: string, replica: Replica | null): void => {
     if (replica === null || judged.has(replica)) return
     judged.add(replica)
@@ -90,12 +88,11 @@ export const makeReplicaOracle = (cluster: SimulatedCluster): Oracle => {
       }
     },
     unsettled: () => {
-      if (distribution === undefined) return []
       const groups = Map.groupBy(
         durableReplicas(cluster),
         ({ application, key }) => `${application}/${key}`
       )
-      return [...groups.values()].flatMap((held) => apart(cluster, distribution, held))
+      return [...groups.values()].flatMap((held) => apart(cluster, held))
     }
   }
 }

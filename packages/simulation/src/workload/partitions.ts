@@ -11,10 +11,10 @@
  * | search-wrong | in the end a search answers what a sorted scan of all partitions does |
  */
 import { type FoundRecord, type IndexCursor, type IndexPage, PeerClient } from "@holdfast/client"
-import { keyFromBigInt, ownersOf, PartitionKey } from "@holdfast/keyspace"
+import { keyFromBigInt } from "@holdfast/keyspace"
 import { makeRequestId } from "@holdfast/wire"
 import { Clock, Effect, Option, Result, Schedule, Schema, Stream } from "effect"
-import { distributionOf, durableReplicas } from "../oracle/replicas.ts"
+import { durableReplicas, ownersIn } from "../oracle/replicas.ts"
 import type { RandomSource } from "../random-source.ts"
 import { anyTag, ledgerName } from "./ledger.ts"
 import type { MakeWorkload, WorkloadOptions } from "./workload.ts"
@@ -57,7 +57,7 @@ const send = Effect.fnUntraced(function* (book: Book, write: Write) {
   const request = { application: ledgerName, key, events: [word], requestId }
   yield* peers.request({ ...request, writeConcern: "majority" })
   const { cluster } = book.options
-  const owners = ownersOf(distributionOf(cluster), PartitionKey.make(key))
+  const owners = ownersIn(cluster, key)
   const holders = durableReplicas(cluster).filter(
     (held) =>
       held.application === ledgerName &&
