@@ -15,13 +15,15 @@
  *
  * 1. No arriving copy ever takes another copy out of a replica set.
  * 2. A copy that arrives again changes nothing, so reports and receipts may repeat.
+ * 3. A copy that was found bad stays corrupt in its slot, whatever is said of its length and
+ *    checksum: these are what was written, not what can be read.
  */
 import type { Draft } from "./draft.ts"
 import { queueDeletion, dropDeletion } from "./deletions.ts"
 import { deviceOfOpenSlot } from "./devices.ts"
 import { identityMax, type ChunkCopy } from "./identity.ts"
 import type { CopyKey, Deletion, Device, OddKind } from "./model.ts"
-import { dropOdd, putOdd, takeOdd } from "./odd.ts"
+import { dropOdd, oddCopies, putOdd, takeOdd } from "./odd.ts"
 import {
   rowChecksum,
   rowGoal,
@@ -41,6 +43,8 @@ export interface Arrival {
   readonly reported: boolean
   /** The digest of the device counts it already. */
   readonly counted: boolean
+  /** It was found to be bad, and is judged anew only because its chunk changed. */
+  readonly bad?: boolean
 }
 
 /** What a copy became. */
@@ -113,6 +117,8 @@ export const takeCopy = (
 const takeCurrent = (draft: Draft, device: Device, copy: ChunkCopy, arrival: Arrival): Verdict => {
   const { cursor, sets } = draft
   if (draft.deletions.size > 0 && isBeingDeleted(draft, device, copy, arrival)) return "deleting"
+  if (arrival.bad === true) return keepBad(draft, copy, arrival)
+  if (isKnownBad(draft, copy, arrival)) return "corrupt"
   const set = rowSet(cursor.words, cursor.offset)
   const same =
     copy.length === rowLength(cursor.words, cursor.offset) &&
@@ -133,6 +139,23 @@ const takeCurrent = (draft: Draft, device: Device, copy: ChunkCopy, arrival: Arr
   if (!wasOdd) count(draft, device, copy, arrival)
   setReplicas(draft, cursor, sets.with(set, arrival.slot))
   return "valid"
+}
+
+/** Whether the same slot's copy of these bytes was found to be bad. */
+const isKnownBad = (draft: Draft, copy: ChunkCopy, { slot }: Arrival): boolean =>
+  oddCopies(draft, copy).some(
+    (odd) =>
+      odd.kind === "corrupt" &&
+      odd.slot === slot &&
+      odd.version === copy.version &&
+      odd.length === copy.length &&
+      odd.checksum === copy.checksum
+  )
+
+const keepBad = (draft: Draft, copy: ChunkCopy, { slot }: Arrival): Verdict => {
+  const { checksum, length, version } = copy
+  putOdd(draft, copy, { slot, version, length, checksum, kind: "corrupt" })
+  return "corrupt"
 }
 
 /** A told deletion takes the copy whatever it is; one that still waits is superseded. */
@@ -279,7 +302,12 @@ export const judgeOddAnew = (draft: Draft, key: { fileId: number; chunkId: numbe
       draft,
       device,
       { fileId, chunkId, version, length, checksum },
-      { slot: copy.slot, reported: device.slot !== copy.slot, counted: true }
+      {
+        slot: copy.slot,
+        reported: device.slot !== copy.slot,
+        counted: true,
+        bad: copy.kind === "corrupt"
+      }
     )
   }
 }

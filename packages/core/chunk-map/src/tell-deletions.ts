@@ -60,7 +60,8 @@ export const cancelDeletion = (draft: Draft, key: CopyKey, deletion: Deletion): 
     {
       slot: deletion.heldBy,
       reported: false,
-      counted: true
+      counted: true,
+      bad: deletion.reason === "corrupt"
     }
   )
 }

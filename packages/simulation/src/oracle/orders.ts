@@ -71,7 +71,7 @@ class Orders {
   /** Looks at what is in quarantine, and at what was decided about it. */
   look(state: State): void {
     const draft = openDraft(state, state.now)
-    if (isKnowledgeFull(draft)) this.#fullAt = this.#now
+    this.#noteKnowledge(draft)
     for (const [key] of draft.quarantine.slice(unknownMax)) {
       const place = this.#placeOf(draft, key)
       if (!this.#unknownSince.has(place)) this.#unknownSince.set(place, this.#now)
@@ -79,6 +79,10 @@ class Orders {
     for (const [key, { reason }] of draft.deletions.slice(unknownMax)) {
       if (reason === "unknown") this.#judgeUnknown(this.#placeOf(draft, key))
     }
+  }
+
+  #noteKnowledge(draft: Draft): void {
+    if (isKnowledgeFull(draft)) this.#fullAt = this.#now
   }
 
   #placeOf(draft: Draft, key: CopyKey): string {
@@ -120,8 +124,10 @@ class Orders {
     const { chunkId, fileId, version } = chunk
     const device = state.deviceNames.indexOf(deviceId)
     const key: CopyKey = { device, fileId, chunkId, version }
-    const deletion = openDraft(state, state.now).deletions.get(key)
-    if (deletion?.reason === "unknown") this.#judgeUnknown(place)
+    const draft = openDraft(state, state.now)
+    // What was decided since the last look may rest on a report that came since then, too.
+    this.#noteKnowledge(draft)
+    if (draft.deletions.get(key)?.reason === "unknown") this.#judgeUnknown(place)
   }
 
   stored(device: string, chunk: ChunkName): void {
