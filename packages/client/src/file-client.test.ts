@@ -1,37 +1,10 @@
-import { MemoryNetwork } from "@holdfast/adapter-memory"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Result, Stream } from "effect"
-import { clientLayer, FileClient } from "./index.ts"
-import {
-  type FakeCluster,
-  fakeClusterLayer,
-  makeFakeCluster,
-  spoilDevice
-} from "./testing/fake-cluster.ts"
+import { Effect, Result, Stream } from "effect"
+import { spoilDevice } from "./testing/fake-cluster.ts"
+import { withFiles } from "./testing/with-files.ts"
 
 const bytesOf = (length: number): Uint8Array =>
   Uint8Array.from({ length }, (_, at) => (at * 31) & 255)
-
-const withFiles = <A, E>(
-  program: (parts: {
-    readonly files: FileClient["Service"]
-    readonly cluster: FakeCluster
-  }) => Effect.Effect<A, E>
-) =>
-  Effect.gen(function* () {
-    const cluster = makeFakeCluster(3)
-    const network = yield* MemoryNetwork.make({ maxPayloadBytes: 1_048_576 })
-    const services = fakeClusterLayer(cluster).pipe(
-      Layer.provide(MemoryNetwork.layer(network, "services"))
-    )
-    const client = clientLayer({ cluster: cluster.name }).pipe(
-      Layer.provide(MemoryNetwork.layer(network, "client")),
-      Layer.provide(services)
-    )
-    return yield* Effect.gen(function* () {
-      return yield* program({ files: yield* FileClient, cluster })
-    }).pipe(Effect.provide(client))
-  }).pipe(Effect.scoped)
 
 const whole = <E>(stream: Stream.Stream<Uint8Array, E>) => Stream.mkUint8Array(stream)
 const isLive = ({ isFreed }: { readonly isFreed: boolean }) => !isFreed
@@ -43,8 +16,8 @@ describe("plain files", () => {
         const bytes = bytesOf(length)
         const parts = [bytes.subarray(0, 7), bytes.subarray(7, 2_500), bytes.subarray(2_500)]
         const data = Stream.fromIterable(parts)
-        const stored = yield* files.put({ name: "dir/a file", data, chunkBytes: 1_000 })
-        assert.strictEqual(stored.bytes, length)
+        const { file } = yield* files.put({ name: "dir/a file", data, chunkBytes: 1_000 })
+        assert.strictEqual(file.bytes, length)
         assert.strictEqual(cluster.chunks.length, Math.ceil(length / 1_000))
         const back = yield* whole(files.get("dir/a file"))
         assert.strictEqual(Buffer.compare(back, bytes), 0)
@@ -98,18 +71,6 @@ describe("plain files", () => {
         assert.strictEqual(cluster.chunks.filter(isLive).length, 2)
         const gone = yield* Effect.result(files.remove("a/2"))
         assert.isTrue(Result.isFailure(gone) && gone.failure.message.includes('"a/2"'))
-      })
-    )
-  )
-
-  it.live("a source that fails leaves nothing behind", () =>
-    withFiles(({ cluster, files }) =>
-      Effect.gen(function* () {
-        const data = Stream.concat(Stream.make(bytesOf(2_500)), Stream.fail("torn" as const))
-        const put = yield* Effect.result(files.put({ name: "a", data, chunkBytes: 1_000 }))
-        assert.isTrue(Result.isFailure(put) && put.failure === "torn")
-        assert.strictEqual(cluster.chunks.filter(isLive).length, 0)
-        assert.isTrue(Result.isFailure(yield* Effect.result(files.show("a"))))
       })
     )
   )

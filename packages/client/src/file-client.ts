@@ -1,46 +1,42 @@
 /**
  * Plain files of any size: in chunks onto devices, and an entry by name in the catalogue.
  *
- *     put   bytes ─▶ chunks of 32 MiB ─▶ devices ─▶ Stored, when all are committed
+ *     put   Begun ─▶ bytes ─▶ chunks of 32 MiB ─▶ devices ─▶ Stored, when all are committed
  *     get   entry ─▶ its chunks in order, ahead ─▶ bytes; the digest of all is checked at the end
  *
  * 1. A file is there as a whole or not at all; a new one of the same name takes its place at once.
  * 2. Every chunk's checksum is right before its bytes are passed on; a digest that is wrong in the
  *    end is an error.
  * 3. Memory is bounded by a few chunks, whatever the size of the file.
+ * 4. The name knows a put's file id before its first chunk, so that whatever a dead put left is
+ *    gone on with (`file-upload.ts`), or freed by a later put or by `remove`.
  */
-import { type CatalogueOutput, FileEntry, fileChunksMax } from "@holdfast/catalogue"
+import { type FileEntry, freeableFiles, unfinishedFiles } from "@holdfast/catalogue"
 import { compareBytes } from "@holdfast/segment"
 import { createHash } from "node:crypto"
-import { Clock, Context, Effect, Layer, Result, Schema, Stream } from "effect"
+import { Context, Effect, Layer, Stream } from "effect"
 import { CatalogueClient } from "./catalogue-client.ts"
 import { ChunkClient } from "./chunk-client.ts"
 import {
   type CallFailed,
   type CatalogueError,
-  CatalogueRefused,
+  type CatalogueRefused,
   type ChunkUnreadable,
-  type ChunkUnwritten,
   FileDamaged,
   FileNotFound,
-  InvalidRequest
+  type InvalidRequest
 } from "./errors.ts"
+import { makeFileNames } from "./file-names.ts"
 import { chunkPartsOf, type FileRange, offsetsOf } from "./file-range.ts"
+import { makeFileUpload } from "./file-upload.ts"
 import { MetadataClient } from "./metadata-client.ts"
-import { crc32 } from "./platform.ts"
 
-/** A file to store. */
-export interface PutFileOptions<E> {
+/** A name that left file ids behind: puts that did not end, or chunks that are still to free. */
+export interface UnfinishedFile {
   readonly name: string
-  readonly data: Stream.Stream<Uint8Array, E>
-  /** Copies of each chunk, 2 if nothing is said. */
-  readonly goal?: number | undefined
-  /** Bytes of a chunk, 32 MiB if nothing is said. */
-  readonly chunkBytes?: number | undefined
+  readonly fileIds: ReadonlyArray<number>
 }
 
-/** Why a file was not stored. */
-export type PutFileError = CallFailed | ChunkUnwritten | CatalogueRefused | InvalidRequest
 /** Why a file cannot be read. */
 export type GetFileError =
   | CallFailed
@@ -49,11 +45,7 @@ export type GetFileError =
   | FileDamaged
   | InvalidRequest
 
-const chunkBytesDefault = 32 * 1024 * 1024
-const writesAtATime = 2
 const readsAhead = 2
-const confirmed = { writeConcern: "majority" } as const
-const decodeEntry = Schema.decodeUnknownResult(Schema.toType(FileEntry))
 
 const notFound = (file: string) =>
   new FileNotFound({ file, message: `There is no file "${file}".` })
@@ -61,129 +53,12 @@ const notFound = (file: string) =>
 const damaged = ({ name }: FileEntry, what: string) =>
   new FileDamaged({ file: name, message: `The file "${name}" ${what}.` })
 
-/** Parts of any length as pieces of exactly `size` bytes, but for the last. */
-const intoPieces = <E>(
-  data: Stream.Stream<Uint8Array, E>,
-  size: number
-): Stream.Stream<Uint8Array, E> =>
-  Stream.mapAccum(
-    data,
-    () => ({ piece: new Uint8Array(size), filled: 0 }),
-    (state, part) => {
-      const full: Array<Uint8Array> = []
-      let { filled, piece } = state
-      for (let offset = 0; offset < part.length;) {
-        const taken = Math.min(size - filled, part.length - offset)
-        piece.set(part.subarray(offset, offset + taken), filled)
-        filled += taken
-        offset += taken
-        if (filled < size) continue
-        full.push(piece)
-        piece = new Uint8Array(size)
-        filled = 0
-      }
-      return [{ piece, filled }, full] as const
-    },
-    { onHalt: ({ filled, piece }) => (filled === 0 ? [] : [piece.subarray(0, filled)]) }
-  )
-
 const makeFileClient = Effect.gen(function* () {
   const catalogue = yield* CatalogueClient
   const chunks = yield* ChunkClient
   const metadata = yield* MetadataClient
-
-  /** Frees every chunk of a file; what is left when that fails is told, and is nobody's. */
-  const freeFile = (fileId: number): Effect.Effect<void> =>
-    metadata.listChunks(fileId).pipe(
-      Stream.map(({ chunk }) => chunk),
-      Stream.runCollect,
-      Effect.flatMap(metadata.free),
-      Effect.catch((error) => Effect.logWarning(`file ${fileId} was not freed: ${error.message}`))
-    )
-
-  const conclude = Effect.fnUntraced(function* (
-    output: CatalogueOutput,
-    fileId: number
-  ): Effect.fn.Return<void, CatalogueRefused> {
-    switch (output._tag) {
-      case "Accepted":
-        if (output.freeFile !== undefined) yield* freeFile(output.freeFile)
-        if (output.freeFile !== fileId) return
-        return yield* new CatalogueRefused({
-          reason: "exists",
-          message: "A later file has the name by now."
-        })
-      case "Unchanged":
-      case "Covered":
-        return
-      case "Refused":
-        return yield* new CatalogueRefused({ reason: output.reason, message: output.message })
-    }
-  })
-
-  const putChunks = Effect.fnUntraced(function* <E>(
-    fileId: number,
-    options: PutFileOptions<E>
-  ): Effect.fn.Return<
-    Pick<FileEntry, "bytes" | "chunks" | "digest">,
-    E | CallFailed | ChunkUnwritten | InvalidRequest
-  > {
-    const { chunkBytes = chunkBytesDefault, data, goal = 2 } = options
-    const hash = createHash("sha256")
-    let bytes = 0
-    const write = (piece: Uint8Array) =>
-      chunks.write({ fileId, bytes: piece, checksum: crc32(piece), want: goal, min: goal })
-    const ids = yield* intoPieces(data, chunkBytes).pipe(
-      Stream.tap((piece) =>
-        Effect.sync(() => {
-          hash.update(piece)
-          bytes += piece.length
-        })
-      ),
-      Stream.mapEffect(write, { concurrency: writesAtATime }),
-      Stream.map(({ chunk }) => chunk.chunkId),
-      Stream.take(fileChunksMax + 1),
-      Stream.runCollect
-    )
-    if (ids.length > fileChunksMax) {
-      const message = `A file has at most ${fileChunksMax} chunks: choose larger chunks.`
-      return yield* new InvalidRequest({ message })
-    }
-    return { bytes, chunks: ids, digest: new Uint8Array(hash.digest()) }
-  })
-
-  /** Stores a file; it is there under its name when this answers. */
-  const put = Effect.fnUntraced(function* <E>(
-    options: PutFileOptions<E>
-  ): Effect.fn.Return<FileEntry, E | PutFileError> {
-    const { goal = 2, name } = options
-    const created = yield* Clock.currentTimeNanos
-    const draft = {
-      name,
-      fileId: 1,
-      bytes: 0,
-      digest: new Uint8Array(0),
-      chunks: [],
-      goal,
-      created
-    }
-    const checked = decodeEntry(draft)
-    if (Result.isFailure(checked)) {
-      return yield* new InvalidRequest({ message: checked.failure.message })
-    }
-    const fileId = yield* metadata.createFile()
-    const stored = yield* putChunks(fileId, options).pipe(
-      Effect.onError(() => Effect.uninterruptible(freeFile(fileId)))
-    )
-    const file: FileEntry = { ...checked.success, ...stored, fileId }
-    const output = yield* catalogue.send(
-      catalogue.fileKey(name),
-      { _tag: "Stored", file },
-      confirmed
-    )
-    yield* conclude(output, fileId)
-    return file
-  })
+  const names = yield* makeFileNames
+  const upload = yield* makeFileUpload
 
   /** What is known of a file. */
   const show = Effect.fnUntraced(function* (
@@ -246,23 +121,34 @@ const makeFileClient = Effect.gen(function* () {
       Stream.flattenIterable
     )
 
-  /** Deletes a file: its name first, confirmed, then its chunks. */
+  /** Names that know of puts that did not end, or of chunks to free, in order of the names. */
+  const listUnfinished = (prefix = ""): Stream.Stream<UnfinishedFile, CatalogueError> =>
+    catalogue.walk(catalogue.tags.leftovers(prefix)).pipe(
+      Stream.map(({ entry }) => {
+        if (entry._tag !== "File" && entry._tag !== "DeletedFile") return []
+        const name = entry._tag === "File" ? entry.file.name : entry.name
+        return [{ name, fileIds: entry.leftovers ?? [] }]
+      }),
+      Stream.flattenIterable
+    )
+
+  /**
+   * Deletes a file and all puts of its name that did not end: the name first, confirmed, then the
+   * chunks. A name without either is not found, once nothing of it is left to free.
+   */
   const remove = Effect.fnUntraced(function* (
     name: string
   ): Effect.fn.Return<void, CallFailed | FileNotFound | CatalogueRefused> {
-    const { fileId } = yield* show(name)
-    const output = yield* catalogue.send(
-      catalogue.fileKey(name),
-      { _tag: "Deleted", name, fileId },
-      confirmed
-    )
-    if (output._tag === "Refused") {
-      return yield* new CatalogueRefused({ reason: output.reason, message: output.message })
+    const named = yield* names.read(name)
+    const [newest] = unfinishedFiles(named)
+    if (named.file === undefined && newest === undefined) {
+      yield* names.free(name, freeableFiles(named))
+      return yield* notFound(name)
     }
-    yield* freeFile(fileId)
+    yield* names.send({ _tag: "Deleted", name, fileId: newest ?? named.settled })
   })
 
-  return { get, list, put, remove, show }
+  return { get, list, listUnfinished, put: upload.put, remove, show }
 })
 
 /** Plain files as a program uses them. */

@@ -34,13 +34,9 @@ export {
   ReplayStopped,
   SegmentUnreadable
 } from "./errors.ts"
-export {
-  FileClient,
-  type GetFileError,
-  type PutFileError,
-  type PutFileOptions
-} from "./file-client.ts"
+export { FileClient, type GetFileError, type UnfinishedFile } from "./file-client.ts"
 export type { FileRange } from "./file-range.ts"
+export type { PutFileError, PutFileOptions, StoredFile } from "./file-upload.ts"
 export {
   type Allocation,
   type AllocationRequest,

@@ -1,8 +1,8 @@
-/** `holdfast ls`: the plain files of the cluster, by name. */
-import { FileClient } from "@holdfast/client"
+/** `holdfast ls`: the plain files of the cluster, by name; or those whose put did not end. */
+import { FileClient, MetadataClient } from "@holdfast/client"
 import { jsonFlag } from "@holdfast/process"
 import { Effect, Stream } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { connectedLayer, connectionFlags } from "../connection/connect.ts"
 import { fileView } from "../files/file-view.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
@@ -11,15 +11,48 @@ import { formatBytes, renderTable } from "../output/table.ts"
 const flags = {
   ...connectionFlags,
   json: jsonFlag,
+  unfinished: Flag.Boolean("unfinished").pipe(
+    Flag.withDescription(
+      "Names of puts that did not end, or whose chunks are still to be freed: put them again, or rm them"
+    ),
+    Flag.withDefault(false)
+  ),
   prefix: Argument.String("PREFIX").pipe(
     Argument.withDescription("Only files whose names begin so"),
     Argument.withDefault("")
   )
 }
 
+/** What puts left behind that did not end: how much of it is stored, by name. */
+const listUnfinished = Effect.fnUntraced(function* (options: {
+  readonly json: boolean
+  readonly prefix: string
+}) {
+  const files = yield* FileClient
+  const metadata = yield* MetadataClient
+  const storedOf = (fileIds: ReadonlyArray<number>) =>
+    Stream.fromIterable(fileIds).pipe(
+      Stream.flatMap((fileId) => metadata.listChunks(fileId)),
+      Stream.runFold(
+        () => ({ bytes: 0, chunks: 0 }),
+        ({ bytes, chunks }, { chunk }) => ({ bytes: bytes + chunk.length, chunks: chunks + 1 })
+      )
+    )
+  const found = yield* files.listUnfinished(options.prefix).pipe(
+    Stream.mapEffect(({ fileIds, name }) =>
+      Effect.map(storedOf(fileIds), (stored) => ({ name, ...stored }))
+    ),
+    Stream.runCollect
+  )
+  if (options.json) return yield* writeLine(toJson(found))
+  const rows = found.map(({ bytes, chunks, name }) => [name, formatBytes(bytes), chunks])
+  yield* writeLine(renderTable(["file", "stored", "chunks"], rows))
+})
+
 /** `holdfast ls [PREFIX]`. */
-export const lsCommand = Command.make("ls", flags, ({ json, prefix }) =>
+export const lsCommand = Command.make("ls", flags, ({ json, prefix, unfinished }) =>
   Effect.gen(function* () {
+    if (unfinished) return yield* listUnfinished({ json, prefix })
     const files = yield* FileClient
     const found = yield* files.list(prefix).pipe(Stream.map(fileView), Stream.runCollect)
     if (json) return yield* writeLine(toJson(found))

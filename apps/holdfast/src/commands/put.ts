@@ -1,4 +1,7 @@
-/** `holdfast put`: a file of any size into the cluster, as a plain file. */
+/**
+ * `holdfast put`: a file of any size into the cluster, as a plain file. Run again after it was
+ * killed, it goes on behind what is stored; standard input, which cannot be read twice, does not.
+ */
 import { FileClient } from "@holdfast/client"
 import { jsonFlag, numberFlag } from "@holdfast/process"
 import { Effect } from "effect"
@@ -35,19 +38,23 @@ export const putCommand = Command.make("put", flags, (options) =>
     const { goal, json } = options
     const files = yield* FileClient
     const source = yield* openSource({ path: options.file, name: options.name })
-    const stored = yield* Effect.scoped(
+    const { file, keptChunks } = yield* Effect.scoped(
       Effect.gen(function* () {
-        const { bytes, name } = source
+        const { bytes, isRepeatable, name } = source
         const data = yield* withProgress(source.data, { label: name, bytes })
-        return yield* files.put({ name, data, goal })
+        return yield* files.put({ name, data, goal, resume: isRepeatable })
       })
     )
-    const view = fileView(stored)
+    const view = fileView(file)
     const copies = goal === 1 ? "one copy" : `${goal} copies`
-    const done = `stored ${view.name}: ${formatBytes(view.bytes)}, ${copies}, sha256 ${view.sha256}`
-    yield* writeLine(json ? toJson(view) : done)
+    const kept = keptChunks === 0 ? "" : ` (${keptChunks} of ${view.chunks} chunks were there)`
+    const size = `${formatBytes(view.bytes)}${kept}`
+    const done = `stored ${view.name}: ${size}, ${copies}, sha256 ${view.sha256}`
+    yield* writeLine(json ? toJson({ ...view, keptChunks }) : done)
   })
 ).pipe(
-  Command.withDescription("Store a file; a later one of the same name takes its place"),
+  Command.withDescription(
+    "Store a file; a later one of the same name takes its place; run again, go on where it was cut off"
+  ),
   Command.provide((options) => connectedLayer(options))
 )

@@ -20,6 +20,6 @@ export const rmCommand = Command.make("rm", flags, ({ json, name }) =>
     yield* writeLine(json ? toJson({ name, removed: true }) : `${name} is removed`)
   })
 ).pipe(
-  Command.withDescription("Remove a file and free its chunks"),
+  Command.withDescription("Remove a file, and puts of it that did not end, and free their chunks"),
   Command.provide((options) => connectedLayer(options))
 )

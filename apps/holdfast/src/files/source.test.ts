@@ -21,9 +21,18 @@ describe("a source", () => {
       writeFileSync(path, bytes)
       const source = yield* openSource({ path, name: Option.none() })
       assert.deepStrictEqual([source.name, source.bytes], ["a.bin", bytes.length])
+      assert.isTrue(source.isRepeatable)
       const read = yield* Stream.mkUint8Array(source.data)
       assert.strictEqual(Buffer.compare(read, bytes), 0)
       assert.strictEqual((yield* openSource({ path, name: named("dir/a") })).name, "dir/a")
+    })
+  )
+
+  it.effect("what is no regular file is not read twice", () =>
+    Effect.gen(function* () {
+      const source = yield* openSource({ path: "/dev/null", name: Option.none() })
+      assert.deepStrictEqual([source.bytes, source.isRepeatable], [0, false])
+      assert.isFalse((yield* openSource({ path: "-", name: named("a") })).isRepeatable)
     })
   )
 

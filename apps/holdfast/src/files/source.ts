@@ -11,6 +11,8 @@ export interface FileSource {
   readonly name: string
   /** How many bytes there are; 0 when that is not known. */
   readonly bytes: number
+  /** Whether running the stream again gives the same bytes: a pipe is empty by then. */
+  readonly isRepeatable: boolean
   readonly data: Stream.Stream<Uint8Array, CommandFailure>
 }
 
@@ -38,7 +40,7 @@ export const openSource = Effect.fnUntraced(function* (options: {
     if (Option.isNone(options.name)) {
       return yield* failure("standard input has no name of its own: give it one with --name")
     }
-    return { name: options.name.value, bytes: 0, data: inputBytes(path) }
+    return { name: options.name.value, bytes: 0, isRepeatable: false, data: inputBytes(path) }
   }
   const found = yield* statOf(path, "read")
   if (found === undefined) return yield* failure(`there is no file ${path}`)
@@ -46,5 +48,6 @@ export const openSource = Effect.fnUntraced(function* (options: {
     return yield* failure(`${path} is a directory; put takes one file at a time`)
   }
   const name = Option.getOrElse(options.name, () => basename(path))
-  return { name, bytes: found.isFile() ? found.size : 0, data: inputBytes(path) }
+  const isRepeatable = found.isFile()
+  return { name, bytes: isRepeatable ? found.size : 0, isRepeatable, data: inputBytes(path) }
 })

@@ -4,14 +4,14 @@
  *     Sealed, Replaced, Expired            ─▶ one partition a segment
  *     Created, Changed, Described,         ─▶ one partition an archive
  *     Paused, Resumed, Removed
- *     Stored, Deleted                      ─▶ one partition a plain file
+ *     Begun, Stored, Deleted, Freed        ─▶ one partition a plain file's name
  *
  * 1. `apply` is total and pure: an event that does not fit answers `Refused` and changes nothing.
  * 2. `index` gives every tag of an entry, each at most 512 bytes.
  * 3. A repeat of an event changes nothing.
  */
 import { applyChanged, applyCreated, applyDescribed, applyStatus } from "./apply-archive.ts"
-import { applyDeleted, applyStored } from "./apply-file.ts"
+import { applyBegun, applyDeleted, applyFreed, applyStored } from "./apply-file.ts"
 import { applyExpired, applyReplaced, applySealed } from "./apply-segment.ts"
 import { type Applied, CatalogueEvent, CatalogueOutput, CatalogueState } from "./events.ts"
 import { makeTagIndex } from "./index-tags.ts"
@@ -41,10 +41,14 @@ export const applyEvent = (event: CatalogueEvent, state: CatalogueState): Applie
       return applyStatus({ fileId: event.fileId, status: "active" }, state)
     case "Removed":
       return applyStatus({ fileId: event.fileId, status: "removed" }, state)
+    case "Begun":
+      return applyBegun(event, state)
     case "Stored":
       return applyStored(event.file, state)
     case "Deleted":
       return applyDeleted(event, state)
+    case "Freed":
+      return applyFreed(event, state)
   }
 }
 

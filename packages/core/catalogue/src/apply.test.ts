@@ -286,62 +286,6 @@ describe("the events of an archive", () => {
   })
 })
 
-describe("the events of a plain file", () => {
-  const stored = (fileId: number): CatalogueEvent => ({
-    _tag: "Stored",
-    file: {
-      name: "a/b.txt",
-      fileId,
-      bytes: 3,
-      digest: new Uint8Array(32),
-      chunks: [0],
-      goal: 2,
-      created: 0n
-    }
-  })
-  const deleted = (fileId: number): CatalogueEvent => ({
-    _tag: "Deleted",
-    name: "a/b.txt",
-    fileId
-  })
-  const freed = (...events: ReadonlyArray<CatalogueEvent>) => {
-    let state = empty()
-    return events.map((event) => {
-      const applied = applyEvent(event, state)
-      state = applied.state
-      const { output } = applied
-      if (output._tag === "Accepted") return output.freeFile ?? "accepted"
-      return output._tag === "Refused" ? output.reason : output._tag
-    })
-  }
-
-  it.each([
-    [
-      [stored(5), stored(5)],
-      ["accepted", "Unchanged"]
-    ],
-    [
-      [stored(5), stored(6), stored(4)],
-      ["accepted", 5, 4]
-    ],
-    [
-      [stored(5), deleted(5), deleted(5), stored(5), stored(9)],
-      ["accepted", 5, 5, 5, "accepted"]
-    ],
-    [[deleted(5)], ["not-found"]],
-    [
-      [stored(6), deleted(5)],
-      ["accepted", "conflict"]
-    ],
-    [
-      [stored(6), created()],
-      ["accepted", "wrong-partition"]
-    ]
-  ] as const)("%#: the later file stays, the other one is freed", (events, answers) => {
-    expect(freed(...events)).toEqual(answers)
-  })
-})
-
 describe("the codec", () => {
   const json = Schema.fromJsonString(Schema.toCodecJson(CatalogueState))
   const golden = readFileSync(new URL("./golden/state-version-1.ndjson", import.meta.url), "utf8")

@@ -6,13 +6,15 @@ import {
   ArchiveSettings,
   StreamConfiguration
 } from "./archive-settings.ts"
-import { FileEntry, FileName } from "./file-entry.ts"
+import { FileEntry, fileLeftoversMax, FileName } from "./file-entry.ts"
 import { SegmentChunk, SegmentEntry } from "./segment-entry.ts"
 
 /** Why a segment goes: its time is over, others cover it wholly, or its archive was removed. */
 export const ExpiryReason = Schema.Literals(["retention", "covered", "removed"])
 /** Why a segment goes. */
 export type ExpiryReason = typeof ExpiryReason.Type
+
+const FileIds = Schema.Array(Schema.Int).check(Schema.isMaxLength(fileLeftoversMax))
 
 /** What can happen: to segments, to archives, to plain files. */
 export const CatalogueEvent = Schema.TaggedUnion({
@@ -30,10 +32,14 @@ export const CatalogueEvent = Schema.TaggedUnion({
   Paused: { fileId: Schema.Int },
   Resumed: { fileId: Schema.Int },
   Removed: { fileId: Schema.Int },
+  /** A put of a plain file is about to write chunks under a file id. */
+  Begun: { name: FileName, fileId: Schema.Int },
   /** A plain file is stored; it takes the place of an older one of its name. */
   Stored: { file: FileEntry },
-  /** A plain file goes; its chunks are to be freed. */
-  Deleted: { name: FileName, fileId: Schema.Int }
+  /** A plain file goes, with all puts of its name up to a file id; their chunks are to be freed. */
+  Deleted: { name: FileName, fileId: Schema.Int },
+  /** The chunks of these file ids, which an answer had named, are freed. */
+  Freed: { name: FileName, fileIds: FileIds }
 })
 /** What can happen. */
 export type CatalogueEvent = typeof CatalogueEvent.Type
@@ -58,7 +64,9 @@ export const CatalogueOutput = Schema.TaggedUnion({
   Accepted: {
     free: Schema.Array(SegmentChunk),
     /** A plain file that is referred to no more: all of its chunks can be freed. */
-    freeFile: Schema.optionalKey(Schema.Int)
+    freeFile: Schema.optionalKey(Schema.Int),
+    /** Further ones of this name, which earlier senders left behind. */
+    freeFiles: Schema.optionalKey(FileIds)
   },
   /** The same had happened before. */
   Unchanged: {},
@@ -82,9 +90,17 @@ export const CatalogueState = Schema.TaggedUnion({
     reason: ExpiryReason
   },
   Archive: { archive: ArchiveEntry },
-  File: { file: FileEntry },
-  /** A name whose file was deleted: it remembers which, so that a late repeat is known. */
-  DeletedFile: { name: FileName, fileId: Schema.Int }
+  /** `leftovers` are file ids of the name whose chunks may still be there; see `named-file.ts`. */
+  File: { file: FileEntry, leftovers: Schema.optionalKey(FileIds) },
+  /**
+   * A name without a file: it remembers the highest file id that was deleted, 0 for none, so that a
+   * late repeat is known.
+   */
+  DeletedFile: {
+    name: FileName,
+    fileId: Schema.Int,
+    leftovers: Schema.optionalKey(FileIds)
+  }
 })
 /** An entry of the catalogue. */
 export type CatalogueState = typeof CatalogueState.Type

@@ -10,6 +10,9 @@ const uint32 = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4_294_96
 /** Chunks of one file at most. */
 export const fileChunksMax = 16_384
 
+/** File ids that a name remembers beside its file: of puts that did not end, or are to be freed. */
+export const fileLeftoversMax = 64
+
 /** A file's name: any text but control characters, like a path or not. */
 export const FileName = Schema.String.check(
   // oxlint-disable-next-line no-control-regex
@@ -24,6 +27,11 @@ export const FileEntry = Schema.Struct({
   /** Its chunks are of this file id; a later file of the same name has a higher one. */
   fileId: positive,
   bytes: count,
+  /**
+   * Of two puts that share a file id the one with the higher attempt stays. It is a file id that
+   * was never used otherwise; absent when the put that began the file also ended it.
+   */
+  attempt: Schema.optionalKey(positive),
   /** SHA-256 of the whole. */
   digest: Schema.Uint8Array,
   /** The ids of its chunks in order. */
@@ -34,3 +42,6 @@ export const FileEntry = Schema.Struct({
 })
 /** A stored file. */
 export type FileEntry = typeof FileEntry.Type
+
+/** The rank of an entry among those with its file id. */
+export const fileAttemptOf = ({ attempt, fileId }: FileEntry): number => attempt ?? fileId

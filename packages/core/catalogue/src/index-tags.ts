@@ -11,6 +11,8 @@
  *     X archive        timeMax                      segments by when their newest record is
  *     C file chunk                                  segments by chunk
  *     F name                                        plain files by name
+ *     U name                                        names of files that left puts unfinished, or
+ *     chunks to free
  *
  * A segment is an interval, and an index finds points. So intervals are put into classes: class c
  * holds those shorter than 4^c. What overlaps [from, to] in class c begins after from - 4^c and at
@@ -144,6 +146,11 @@ export const makeTagIndex = (platform: TagPlatform) => {
     const from = joinBytes([letter("F"), platform.encodeText(prefix)])
     return { from, upTo: joinBytes([from, rangeEnd]) }
   }
+  /** Names, as for `files`, that remember file ids beside their file. */
+  const leftovers = (prefix: string): TagRange => {
+    const from = joinBytes([letter("U"), platform.encodeText(prefix)])
+    return { from, upTo: joinBytes([from, rangeEnd]) }
+  }
   /** Segments whose newest record is at or before `newest`, oldest first. */
   const expiring = (archive: string, newest: bigint): TagRange => {
     const prefix = joinBytes([letter("X"), text(archive)])
@@ -179,15 +186,25 @@ export const makeTagIndex = (platform: TagPlatform) => {
     ]
   }
 
+  const ofLeftovers = (
+    name: string,
+    fileIds: ReadonlyArray<number> | undefined
+  ): ReadonlyArray<Uint8Array> =>
+    fileIds === undefined ? [] : [joinBytes([letter("U"), platform.encodeText(name)])]
+
   /** The complete set of tags of an entry. */
   const tagsOf = (state: CatalogueState): ReadonlyArray<Uint8Array> => {
     switch (state._tag) {
       case "Empty":
       case "ExpiredSegment":
-      case "DeletedFile":
         return []
-      case "File":
-        return [joinBytes([letter("F"), platform.encodeText(state.file.name)])]
+      case "DeletedFile":
+        return ofLeftovers(state.name, state.leftovers)
+      case "File": {
+        const { file, leftovers } = state
+        const byName = joinBytes([letter("F"), platform.encodeText(file.name)])
+        return [byName, ...ofLeftovers(file.name, leftovers)]
+      }
       case "Archive":
         return [joinBytes([letter("A"), platform.encodeText(state.archive.origin.name)])]
       case "Segment":
@@ -205,6 +222,7 @@ export const makeTagIndex = (platform: TagPlatform) => {
     chunksOfFile,
     expiring,
     files,
+    leftovers,
     shardsAfter,
     tagsOf
   }

@@ -33,8 +33,9 @@ export {
   readIntervalTag,
   type TagRange
 } from "./index-tags.ts"
-export { FileEntry, FileName, fileChunksMax } from "./file-entry.ts"
+export { FileEntry, FileName, fileChunksMax, fileLeftoversMax } from "./file-entry.ts"
 export { invariants, type Violation } from "./invariants.ts"
+export { freeableFiles, type NamedFile, namedFileOf, unfinishedFiles } from "./named-file.ts"
 export { archiveKey, fileKey, type SegmentIdentity, segmentKey } from "./partition-keys.ts"
 export type { CataloguePlatform, Sha256, TextCodec } from "./platform.ts"
 export {

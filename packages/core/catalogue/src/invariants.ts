@@ -1,5 +1,6 @@
 /** What must be true of every entry, checked by tests, the simulator and, sampled, by peers. */
 import type { CatalogueState } from "./events.ts"
+import { fileLeftoversMax } from "./file-entry.ts"
 
 /** A broken invariant, by its number in `invariants`. */
 export interface Violation {
@@ -7,11 +8,16 @@ export interface Violation {
   readonly message: string
 }
 
+const isAscending = (fileIds: ReadonlyArray<number>): boolean =>
+  fileIds.length <= fileLeftoversMax &&
+  fileIds.every((fileId, at) => at === 0 || fileId > (fileIds[at - 1] ?? fileId))
+
 /**
  * 1. A segment's bounds are in order, and it has a record.
  * 2. A tag that overflowed lists no values.
  * 3. Each rule of an archive stands since a count of rules that is not in the future.
  * 4. No chunk of a plain file stands in it twice.
+ * 5. What a name left behind is in order, is not its file, and is within its limit.
  */
 export const invariants = (state: CatalogueState): ReadonlyArray<Violation> => {
   const violations: Array<Violation> = []
@@ -20,11 +26,17 @@ export const invariants = (state: CatalogueState): ReadonlyArray<Violation> => {
   }
   switch (state._tag) {
     case "Empty":
+      break
     case "DeletedFile":
+      check(5, isAscending(state.leftovers ?? []), "what a name left behind is out of order")
       break
-    case "File":
-      check(4, new Set(state.file.chunks).size === state.file.chunks.length, "a chunk stands twice")
+    case "File": {
+      const { file, leftovers = [] } = state
+      check(4, new Set(file.chunks).size === file.chunks.length, "a chunk stands twice")
+      check(5, isAscending(leftovers), "what a name left behind is out of order")
+      check(5, !leftovers.includes(file.fileId), "a file is left behind by its own name")
       break
+    }
     case "ExpiredSegment":
       check(1, state.first <= state.last, "an expired segment ends before it begins")
       break
