@@ -3,7 +3,7 @@ import { layerChunkDevices } from "@holdfast/adapter-file"
 import { layerChunkEndpoint, layerChunkTransport } from "@holdfast/adapter-http"
 import { type ChunkServerSettings, startChunkServer } from "@holdfast/service-chunk-server"
 import { ChunkDevices } from "@holdfast/storage"
-import type { ClusterId, HostId, Mac } from "@holdfast/wire"
+import type { ClusterId, HostId, MacRing } from "@holdfast/wire"
 import { existsSync } from "node:fs"
 import { mkdir } from "node:fs/promises"
 import { basename, join } from "node:path"
@@ -14,7 +14,7 @@ import { raiseIncarnation } from "./incarnation.ts"
 export interface ChunkServerProcessOptions {
   readonly cluster: ClusterId
   readonly host: HostId
-  readonly mac: Mac
+  readonly ring: MacRing
   /** Where the host keeps its own small state. */
   readonly stateDirectory: string
   readonly devices: ReadonlyArray<string>
@@ -59,7 +59,7 @@ export const runChunkServer = Effect.fnUntraced(function* (options: ChunkServerP
     clusterId: options.cluster,
     hostId: options.host,
     incarnation,
-    mac: options.mac,
+    ring: options.ring,
     listen: options.listen,
     ...(options.advertisedUrl === undefined ? {} : { advertisedUrl: options.advertisedUrl }),
     ...(options.rack === undefined ? {} : { rack: options.rack }),

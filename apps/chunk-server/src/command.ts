@@ -3,10 +3,10 @@ import { natsMessagingLayer } from "@holdfast/adapter-nats"
 import {
   dataFlag,
   keyFileFlag,
-  macWith,
   natsConnections,
   numberFlag,
-  readClusterKey,
+  openKeyRing,
+  readClusterKeys,
   serveLayer,
   serviceFlags
 } from "@holdfast/process"
@@ -65,8 +65,8 @@ const flags = {
 export const chunkServerCommand = Command.make("chunk-server", flags, (options) =>
   Effect.gen(function* () {
     const { cluster, devices, id } = options
-    const key = yield* readClusterKey(options.keyFile)
-    if (options.check) return
+    if (options.check) return void (yield* readClusterKeys(options.keyFile))
+    const ring = yield* openKeyRing(options.keyFile)
     // The other commands need not wait for the service to load.
     const { formatMissingDevices, runChunkServer } = yield* Effect.promise(
       () => import("./chunk-server-process.ts")
@@ -76,7 +76,7 @@ export const chunkServerCommand = Command.make("chunk-server", flags, (options) 
       runChunkServer({
         cluster,
         host: id,
-        mac: macWith(key),
+        ring,
         stateDirectory: options.data,
         devices,
         listen: { host: options.host, port: options.port },
@@ -89,5 +89,5 @@ export const chunkServerCommand = Command.make("chunk-server", flags, (options) 
       Layer.provide(natsConnections(options, `holdfast-chunk-server-${id}`))
     )
     yield* serveLayer(`chunk server ${id}`, running)
-  })
+  }).pipe(Effect.scoped)
 ).pipe(Command.withDescription("Run a chunk server: it holds chunk copies on its devices"))

@@ -14,6 +14,7 @@ import { devicesCommand } from "./commands/devices.ts"
 import { getCommand } from "./commands/get.ts"
 import { hostsCommand } from "./commands/hosts.ts"
 import { ingestCommand } from "./commands/ingest.ts"
+import { keyCommand } from "./commands/key.ts"
 import { lsCommand } from "./commands/ls.ts"
 import { partitionsCommand } from "./commands/partitions.ts"
 import { peersCommand } from "./commands/peers.ts"
@@ -57,6 +58,7 @@ const holdfast = Command.make("holdfast").pipe(
     partitionsCommand,
     shardsCommand,
     safeModeCommand,
+    keyCommand,
     aggregateCommand,
     simulateCommand,
     metadataCommand,

@@ -4,10 +4,10 @@ import {
   dataFlag,
   failure,
   keyFileFlag,
-  macWith,
   natsConnections,
   numberFlag,
-  readClusterKey,
+  openKeyRing,
+  readClusterKeys,
   serveLayer,
   serviceFlags,
   timeFlag
@@ -58,15 +58,15 @@ export const metadataCommand = Command.make("metadata", flags, (options) =>
     if (staleAfterMs >= deadAfterMs) {
       return yield* failure("--stale-after-ms must be below --dead-after-ms")
     }
-    const key = yield* readClusterKey(options.keyFile)
-    if (options.check) return
+    if (options.check) return void (yield* readClusterKeys(options.keyFile))
+    const ring = yield* openKeyRing(options.keyFile)
     // The other commands need not wait for the service to load.
     const { metadataProcess } = yield* Effect.promise(() => import("./metadata-process.ts"))
     const freeBytesMin = options.freeMiB * 1024 * 1024
     const balanceBytesPerSecond = options.balanceMiB * 1024 * 1024
     const running = metadataProcess({
       cluster,
-      mac: macWith(key),
+      ring,
       directory: options.data,
       map: {
         devicesMin,
@@ -82,5 +82,5 @@ export const metadataCommand = Command.make("metadata", flags, (options) =>
       Layer.provide(natsConnections(options, "holdfast-metadata"))
     )
     yield* serveLayer("metadata", running)
-  })
+  }).pipe(Effect.scoped)
 ).pipe(Command.withDescription("Run the metadata service: it places, versions and repairs chunks"))

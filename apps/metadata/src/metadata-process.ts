@@ -2,7 +2,7 @@
 import { crc32 } from "node:zlib"
 import { fileJournal } from "@holdfast/adapter-file"
 import { type MetadataOptions, startMetadataService } from "@holdfast/service-metadata"
-import type { ClusterId, Mac } from "@holdfast/wire"
+import type { ClusterId, MacRing } from "@holdfast/wire"
 import { Layer } from "effect"
 
 /** The numbers of the chunk map that differ from the defaults. */
@@ -11,7 +11,7 @@ export type MetadataMapSettings = NonNullable<MetadataOptions["map"]>
 /** Which cluster it serves and where its journal is. */
 export interface MetadataProcessOptions {
   readonly cluster: ClusterId
-  readonly mac: Mac
+  readonly ring: MacRing
   readonly directory: string
   readonly map: MetadataMapSettings
 }
@@ -21,7 +21,7 @@ export const metadataProcess = (options: MetadataProcessOptions) =>
   Layer.effectDiscard(
     startMetadataService({
       clusterId: options.cluster,
-      mac: options.mac,
+      ring: options.ring,
       crc32: (bytes) => crc32(bytes),
       map: options.map
     })

@@ -17,8 +17,8 @@ import { clientLayer } from "@holdfast/client"
 import { Messaging } from "@holdfast/messaging"
 import { type MetadataMapSettings, metadataProcess } from "@holdfast/metadata-app"
 import { peerProcess } from "@holdfast/peer-app"
-import { type CommandFailure, createClusterKey, macWith, readClusterKey } from "@holdfast/process"
-import { type ClusterId, HostId, type Mac, PeerId, WorkerId } from "@holdfast/wire"
+import { type CommandFailure, createClusterKey, openKeyRing } from "@holdfast/process"
+import { type ClusterId, HostId, type MacRing, PeerId, WorkerId } from "@holdfast/wire"
 import { workerProcess } from "@holdfast/worker-app"
 import { mkdirSync } from "node:fs"
 import { Effect, Layer, Option } from "effect"
@@ -62,22 +62,22 @@ const names = (prefix: string, count: number): ReadonlyArray<string> =>
 interface Site {
   readonly options: EmbeddedOptions
   readonly layout: Layout
-  readonly mac: Mac
+  readonly ring: MacRing
   readonly ground: Ground
 }
 
-const startMetadata = ({ ground, layout, mac, options }: Site) =>
+const startMetadata = ({ ground, layout, options, ring }: Site) =>
   startMember(
     "metadata",
     metadataProcess({
       cluster: options.cluster,
-      mac,
+      ring,
       directory: layout.journal,
       map: options.map
     }).pipe(Layer.provide(ground.messaging("metadata")))
   )
 
-const startHost = ({ ground, layout, mac, options }: Site, id: string) =>
+const startHost = ({ ground, layout, options, ring }: Site, id: string) =>
   Effect.gen(function* () {
     const host = yield* Effect.orDie(HostId.makeEffect(id))
     const device = layout.device(`${id}-disk`)
@@ -85,7 +85,7 @@ const startHost = ({ ground, layout, mac, options }: Site, id: string) =>
     const server = runChunkServer({
       cluster: options.cluster,
       host,
-      mac,
+      ring,
       stateDirectory: layout.host(id),
       devices: [device],
       listen: { host: "127.0.0.1", port: 0 },
@@ -152,9 +152,9 @@ export const startEmbedded = Effect.fnUntraced(function* (options: EmbeddedOptio
   const layout = layoutOf(options.directory)
   mkdirSync(options.directory, { recursive: true, mode: 0o700 })
   yield* createClusterKey(layout.key)
-  const mac = macWith(yield* readClusterKey(layout.key))
+  const ring = yield* openKeyRing(layout.key)
   const ground = yield* groundOf(options, layout)
-  const site: Site = { options, layout, mac, ground }
+  const site: Site = { options, layout, ring, ground }
   yield* startMetadata(site)
   const hosts = yield* Effect.forEach(names("host-", options.hosts), (id) => startHost(site, id))
   const peers = yield* startPeers(site)

@@ -2,11 +2,18 @@ import { createHmac } from "node:crypto"
 import { Result } from "effect"
 import fc from "fast-check"
 import { assert, describe, it } from "@effect/vitest"
-import { signCapability, signReceipt, verifyCapability, verifyReceipt } from "./capability.ts"
+import {
+  ringOfOne,
+  signCapability,
+  signReceipt,
+  verifyCapability,
+  verifyReceipt
+} from "./capability.ts"
 
 const macWith = (key: string) => (text: string) =>
   new Uint8Array(createHmac("sha256", key).update(text).digest())
 const mac = macWith("secret")
+const ring = ringOfOne(mac)
 const wanted = {
   clusterId: "c1",
   deviceId: "d1",
@@ -17,7 +24,7 @@ const wanted = {
 } as const
 const token = signCapability(mac, { ...wanted, expires: 1_000 })
 const verify = (change: Partial<Parameters<typeof verifyCapability>[0]>) =>
-  verifyCapability({ mac, token, wanted, nowSeconds: 999, ...change })
+  verifyCapability({ ring, token, wanted, nowSeconds: 999, ...change })
 
 describe("capabilities", () => {
   it("a token is accepted for exactly what it was issued for", () => {
@@ -25,7 +32,7 @@ describe("capabilities", () => {
   })
 
   it.each([
-    ["another key", { mac: macWith("other") }, "forged"],
+    ["another key", { ring: ringOfOne(macWith("other")) }, "forged"],
     ["another device", { wanted: { ...wanted, deviceId: "d2" } }, "other-claims"],
     ["another version", { wanted: { ...wanted, version: 13 } }, "other-claims"],
     ["another right", { wanted: { ...wanted, right: "write" as const } }, "other-claims"],
@@ -36,6 +43,20 @@ describe("capabilities", () => {
     ["too long", { token: "a".repeat(2_000) }, "malformed"]
   ] as const)("%s: refused", (_name, change, reason) => {
     assert.deepStrictEqual(verify(change), Result.fail(reason))
+  })
+
+  it("what either key of a ring has signed is accepted, until one is taken out", () => {
+    const [before, after] = [macWith("before"), macWith("after")]
+    let verifies = [before]
+    const changing = { sign: before, verifies: () => verifies }
+    const signed = (key: typeof mac) => signCapability(key, { ...wanted, expires: 1_000 })
+    const accepts = (key: typeof mac) =>
+      Result.isSuccess(verify({ ring: changing, token: signed(key) }))
+    assert.deepStrictEqual([accepts(before), accepts(after)], [true, false])
+    verifies = [after, before]
+    assert.deepStrictEqual([accepts(before), accepts(after)], [true, true])
+    verifies = [after]
+    assert.deepStrictEqual([accepts(before), accepts(after)], [false, true])
   })
 
   it("a token with any character changed is refused", () => {
@@ -62,11 +83,11 @@ describe("capabilities", () => {
       checksum: 5
     }
     const proof = signReceipt(mac, receipt)
-    assert.isTrue(verifyReceipt({ mac, proof, receipt }))
+    assert.isTrue(verifyReceipt({ ring, proof, receipt }))
     const changed = Object.entries(receipt).map(([name, value]) => ({
       ...receipt,
       [name]: typeof value === "number" ? value + 1 : `${value}x`
     }))
-    for (const other of changed) assert.isFalse(verifyReceipt({ mac, proof, receipt: other }))
+    for (const other of changed) assert.isFalse(verifyReceipt({ ring, proof, receipt: other }))
   })
 })

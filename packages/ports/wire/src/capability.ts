@@ -3,9 +3,10 @@
  *
  *     token = base64url(JSON of the claims) "." base64url(mac(key, the part before the dot))
  *
- * The metadata service issues them, chunk servers check them; both hold the cluster's key. The MAC
- * (HMAC-SHA-256) is passed in as a function. Expiry is compared with the time that the metadata
- * service tells, so that wall clocks need not agree; it fences nothing, versions and epochs do.
+ * The metadata service issues them, chunk servers check them; both hold the cluster's keys. The MAC
+ * (HMAC-SHA-256) is passed in as a function for each of them. Expiry is compared with the time that
+ * the metadata service tells, so that wall clocks need not agree; it fences nothing, versions and
+ * epochs do.
  *
  * 1. A token whose MAC, cluster, chunk, device or right differs is refused, whatever it claims.
  * 2. Comparing MACs takes the same time wherever they differ.
@@ -35,6 +36,16 @@ export type CapabilityClaims = typeof CapabilityClaims.Type
 /** The keyed hash of a text: HMAC-SHA-256 with the cluster's key. */
 export type Mac = (text: string) => Uint8Array
 
+/** The keys of a cluster: one signs, and while it takes the place of another both verify. */
+export interface MacRing {
+  readonly sign: Mac
+  /** The keys whose proofs are taken, the signing one first. */
+  readonly verifies: () => ReadonlyArray<Mac>
+}
+
+/** A ring of one key for ever. */
+export const ringOfOne = (mac: Mac): MacRing => ({ sign: mac, verifies: () => [mac] })
+
 /** Why a token was refused. */
 export type CapabilityRefusal = "malformed" | "forged" | "expired" | "other-claims"
 
@@ -49,7 +60,7 @@ export const signCapability = (mac: Mac, claims: CapabilityClaims): string => {
 
 /** Checks a token against what it is presented for; `nowSeconds` is the time that the issuer tells. */
 export const verifyCapability = (options: {
-  readonly mac: Mac
+  readonly ring: MacRing
   readonly token: string
   readonly wanted: Omit<CapabilityClaims, "expires">
   readonly nowSeconds: number
@@ -61,7 +72,7 @@ export const verifyCapability = (options: {
   }
   const given = Base64Url.decode(signature)
   if (Result.isFailure(given)) return Result.fail("malformed")
-  if (!equalBytes(given.success, options.mac(body))) return Result.fail("forged")
+  if (!isProven(options.ring, body, given.success)) return Result.fail("forged")
   const text = Base64Url.decodeString(body)
   if (Result.isFailure(text)) return Result.fail("malformed")
   const claims = decodeClaims(text.success)
@@ -108,15 +119,17 @@ export const signReceipt = (mac: Mac, receipt: Parameters<typeof receiptText>[0]
 
 /** Whether a proof belongs to a receipt. */
 export const verifyReceipt = (options: {
-  readonly mac: Mac
+  readonly ring: MacRing
   readonly proof: string
   readonly receipt: Parameters<typeof receiptText>[0]
 }): boolean => {
   const given = Base64Url.decode(options.proof)
-  return (
-    Result.isSuccess(given) && equalBytes(given.success, options.mac(receiptText(options.receipt)))
-  )
+  const { receipt, ring } = options
+  return Result.isSuccess(given) && isProven(ring, receiptText(receipt), given.success)
 }
+
+const isProven = (ring: MacRing, text: string, proof: Uint8Array): boolean =>
+  ring.verifies().some((mac) => equalBytes(proof, mac(text)))
 
 const equalBytes = (left: Uint8Array, right: Uint8Array): boolean => {
   if (left.length !== right.length) return false

@@ -83,10 +83,10 @@ export const startChunkServer = Effect.fnUntraced(function* (
       Effect.asVoid(Effect.forkScoped(scrubForEver(device, telling, settings)))
     )
   )
-  const { clusterId, mac } = options
+  const { clusterId, ring } = options
   const time = makeServiceTime()
   const { url: listenedUrl } = yield* listen(options, settings, {
-    key: { clusterId, mac, time },
+    key: { clusterId, ring, time },
     devices,
     telling
   })

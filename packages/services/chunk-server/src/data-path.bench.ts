@@ -15,7 +15,7 @@ import { layerChunkEndpoint, layerChunkTransport } from "@holdfast/adapter-http"
 import { MemoryNetwork } from "@holdfast/adapter-memory"
 import { ChunkDevices, type ChunkName, type ChunkTarget, ChunkTransport } from "@holdfast/storage"
 import { figuresOf } from "@holdfast/suites/figures"
-import { HostId, signCapability } from "@holdfast/wire"
+import { HostId, ringOfOne, signCapability } from "@holdfast/wire"
 import { Effect, Layer, Logger, Option, Stream } from "effect"
 import { startChunkServer } from "./index.ts"
 
@@ -44,7 +44,7 @@ const serve = (deviceId: string, directory: string) =>
       clusterId,
       hostId: HostId.make(`host-${deviceId}`),
       incarnation: 1,
-      mac,
+      ring: ringOfOne(mac),
       listen: { host: "127.0.0.1", port: 0 },
       devices: [{ directory, reservedBytes: 0, capacityBytes: Option.none() }]
     })

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
-import { verifyReceipt } from "@holdfast/wire"
+import { ringOfOne, verifyReceipt } from "@holdfast/wire"
 import { Clock, Effect, Stream } from "effect"
 import {
   capability,
@@ -56,8 +56,9 @@ describe("the data path of chunk servers", () => {
           [`d${index + 1}`, 1, { ...chunk, length: bytes.length, checksum: crc32(bytes) }]
         )
         const receipt = { clusterId, deviceId, epoch, ...stored }
-        assert.isTrue(verifyReceipt({ mac, proof, receipt }))
-        assert.isFalse(verifyReceipt({ mac, proof, receipt: { ...receipt, epoch: 2 } }))
+        const ring = ringOfOne(mac)
+        assert.isTrue(verifyReceipt({ ring, proof, receipt }))
+        assert.isFalse(verifyReceipt({ ring, proof, receipt: { ...receipt, epoch: 2 } }))
       }
       for (const [at, deviceId] of [
         [first, "d1"],

@@ -1,5 +1,5 @@
 /** What a chunk server is told when it starts, with sound values for the rest. */
-import type { HostId, Mac } from "@holdfast/wire"
+import type { HostId, MacRing } from "@holdfast/wire"
 import { Duration, type Option } from "effect"
 
 /** A directory to serve. */
@@ -17,8 +17,8 @@ export interface ChunkServerOptions {
   readonly hostId: HostId
   /** Rises with each start of this host's process. */
   readonly incarnation: number
-  /** HMAC-SHA-256 with the cluster's key. */
-  readonly mac: Mac
+  /** HMAC-SHA-256 with the cluster's keys. */
+  readonly ring: MacRing
   readonly listen: { readonly host: string; readonly port: number }
   /** The base URL to tell others; absent for the one that is listened on. */
   readonly advertisedUrl?: string

@@ -7,7 +7,7 @@ import { layerChunkDevices } from "@holdfast/adapter-file"
 import { layerChunkEndpoint, layerChunkTransport } from "@holdfast/adapter-http"
 import { MemoryNetwork } from "@holdfast/adapter-memory"
 import { ChunkDevices, ChunkTransport } from "@holdfast/storage"
-import { DeviceId, HostId } from "@holdfast/wire"
+import { DeviceId, HostId, ringOfOne } from "@holdfast/wire"
 import { Effect, Layer, Option, Stream } from "effect"
 import { startChunkServer } from "./index.ts"
 import {
@@ -44,7 +44,7 @@ const startServer = Effect.fnUntraced(function* (
     clusterId,
     hostId: HostId.make(name),
     incarnation: 1,
-    mac,
+    ring: ringOfOne(mac),
     listen: { host: "127.0.0.1", port: 0 },
     devices: [{ directory, reservedBytes: 0, capacityBytes: Option.none() }],
     settings: quickSettings

@@ -21,7 +21,8 @@ import {
   makeCaller,
   makeRequestId,
   MetadataOperations,
-  type Operation
+  type Operation,
+  ringOfOne
 } from "@holdfast/wire"
 import { Effect, Exit, Layer, Logger, Option, Scope, Stream } from "effect"
 import { startChunkServer } from "./index.ts"
@@ -62,7 +63,7 @@ const startServer = Effect.fnUntraced(function* (
       clusterId,
       hostId: HostId.make(`host-${name}`),
       incarnation: 1,
-      mac,
+      ring: ringOfOne(mac),
       listen: { host: "127.0.0.1", port: 0 },
       devices: [{ directory, reservedBytes: 0, capacityBytes: Option.none() }]
     })
@@ -122,7 +123,7 @@ const bench = Effect.gen(function* () {
   const ports = Layer.merge(MemoryNetwork.layer(network, "metadata"), memoryJournal(disk))
   yield* startMetadataService({
     clusterId: ClusterId.make(clusterId),
-    mac,
+    ring: ringOfOne(mac),
     crc32,
     map: {
       extensionMs: 0,

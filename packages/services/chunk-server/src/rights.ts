@@ -1,18 +1,18 @@
-/** Checks capabilities and proves receipts with the cluster's key. */
+/** Checks capabilities and proves receipts with the cluster's keys. */
 import {
   type ChunkDescription,
   type ChunkName,
   type ChunkReceipt,
   ChunkTransportError
 } from "@holdfast/storage"
-import { type CapabilityRight, type Mac, signReceipt, verifyCapability } from "@holdfast/wire"
+import { type CapabilityRight, type MacRing, signReceipt, verifyCapability } from "@holdfast/wire"
 import { Effect, Result } from "effect"
 import type { ServiceTime } from "./service-time.ts"
 
-/** The cluster and its key. */
+/** The cluster and its keys. */
 export interface ClusterKey {
   readonly clusterId: string
-  readonly mac: Mac
+  readonly ring: MacRing
   /** The time by which capabilities expire. */
   readonly time: ServiceTime
 }
@@ -32,7 +32,7 @@ const checkAt = Effect.fnUntraced(function* (
   const { deviceId, chunk, right, token } = wanted
   const { fileId, chunkId, version } = chunk
   const checked = verifyCapability({
-    mac: key.mac,
+    ring: key.ring,
     token,
     wanted: { clusterId: key.clusterId, deviceId, fileId, chunkId, version, right },
     nowSeconds
@@ -63,9 +63,9 @@ export const makeReceipt = (
   chunk: ChunkDescription
 ): ChunkReceipt => {
   const { deviceId, epoch } = device
-  const { clusterId, mac } = key
+  const { clusterId, ring } = key
   const { fileId, chunkId, version, length, checksum } = chunk
   const named = { fileId, chunkId, version, length, checksum }
-  const proof = signReceipt(mac, { clusterId, deviceId, epoch, ...named })
+  const proof = signReceipt(ring.sign, { clusterId, deviceId, epoch, ...named })
   return { deviceId, epoch, chunk: named, proof }
 }

@@ -15,7 +15,8 @@ import {
   makeCaller,
   makeRequestId,
   MetadataOperations,
-  type Operation
+  type Operation,
+  ringOfOne
 } from "@holdfast/wire"
 import { Context, Effect, Exit, Layer, Option, Scope, Stream } from "effect"
 import { type ChunkServer, startChunkServer } from "./index.ts"
@@ -40,7 +41,7 @@ const makeWholeCluster = Effect.gen(function* () {
   )
   yield* startMetadataService({
     clusterId: ClusterId.make(clusterId),
-    mac,
+    ring: ringOfOne(mac),
     crc32,
     map: {
       heartbeatMs: 20,
@@ -90,7 +91,7 @@ const makeWholeCluster = Effect.gen(function* () {
         clusterId,
         hostId: HostId.make(`host-${name}`),
         incarnation,
-        mac,
+        ring: ringOfOne(mac),
         listen: { host: name, port: 0 },
         devices: [{ directory, reservedBytes: 0, capacityBytes: Option.some(1e9) }],
         settings: quickSettings

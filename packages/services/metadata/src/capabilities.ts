@@ -1,4 +1,4 @@
-/** Capabilities that the service issues, and receipts that it checks, with the cluster's key. */
+/** Capabilities that the service issues, and receipts that it checks, with the cluster's keys. */
 import type { DeviceAddress, Receipt } from "@holdfast/chunk-map"
 import type { ChunkName, ChunkReceipt, ChunkTarget } from "@holdfast/storage"
 import { signCapability, verifyReceipt, type CapabilityRight } from "@holdfast/wire"
@@ -21,10 +21,10 @@ export const targetOf = (options: Resolved, wanted: Wanted, nowSeconds: number):
   const { deviceId, hostId, url } = wanted.address
   const { fileId, chunkId, version } = wanted.chunk
   const expires = nowSeconds + Math.max(1, Math.ceil(wanted.livesMs / 1000))
-  const { clusterId, mac } = options
+  const { clusterId, ring } = options
   const { right } = wanted
   const claims = { clusterId, deviceId, fileId, chunkId, version, right, expires }
-  return { deviceId, hostId, url, capability: signCapability(mac, claims) }
+  return { deviceId, hostId, url, capability: signCapability(ring.sign, claims) }
 }
 
 /** Signs many capabilities without keeping other fibers waiting. */
@@ -44,11 +44,11 @@ export const targetsOf = Effect.fnUntraced(function* (
 /** A receipt with the word whether its proof is right. */
 export const checkReceipt = (options: Resolved, receipt: ChunkReceipt): Receipt => {
   const { deviceId, epoch, chunk, proof } = receipt
-  const { clusterId, mac } = options
+  const { clusterId, ring } = options
   const { fileId, chunkId, version, length, checksum } = chunk
   const named = { fileId, chunkId, version, length, checksum }
   const proven = verifyReceipt({
-    mac,
+    ring,
     proof,
     receipt: { clusterId, deviceId, epoch, ...named }
   })

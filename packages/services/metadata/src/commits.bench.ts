@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url"
 import { fileJournal } from "@holdfast/adapter-file"
 import { NatsConnections, natsMessagingLayer } from "@holdfast/adapter-nats"
 import { figuresOf } from "@holdfast/suites/figures"
+import { ringOfOne } from "@holdfast/wire"
 import { macWith } from "../../../process/src/cluster-key.ts"
 import { Effect, Layer, Redacted } from "effect"
 import { startNatsServer } from "../../../adapters/nats/src/testing/nats-server.ts"
@@ -47,7 +48,7 @@ const serve = Effect.gen(function* () {
   )
   yield* startMetadataService({
     ...quickOptions,
-    mac: macWith(Redacted.make(Buffer.from("key"))),
+    ring: ringOfOne(macWith(Redacted.make(Buffer.from("key")))),
     map: { ...quickOptions.map, staleAfterMs: 1e9, deadAfterMs: 1e9, safeModeThreshold: 0 },
     service: { tickMs: 200, invariantsMs: 1e9 }
   }).pipe(Effect.provideContext(ports))

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { invariants } from "@holdfast/chunk-map"
-import { MetadataOperations, verifyCapability } from "@holdfast/wire"
+import { MetadataOperations, ringOfOne, verifyCapability } from "@holdfast/wire"
 import { Effect, Result } from "effect"
 import { ask, clusterId, mac, makePuppet, makeWorld, ready, write } from "./testing/world.ts"
 
@@ -43,7 +43,7 @@ describe("metadata service", () => {
           const check = (token: string, right: "read" | "write", deviceId: string) =>
             Result.isSuccess(
               verifyCapability({
-                mac,
+                ring: ringOfOne(mac),
                 token,
                 wanted: { ...named, deviceId, right },
                 nowSeconds: Math.floor(Date.now() / 1000)

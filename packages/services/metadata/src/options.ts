@@ -1,6 +1,6 @@
 /** What a metadata service is told when it starts, with sound values for the rest. */
 import { defaultSettings as defaultMapSettings, type Settings } from "@holdfast/chunk-map"
-import type { ClusterId, Mac } from "@holdfast/wire"
+import type { ClusterId, MacRing } from "@holdfast/wire"
 
 /** Times and bounds of the shell; those of the rules are the chunk map's `Settings`. */
 export interface ServiceSettings {
@@ -44,8 +44,8 @@ export const defaultServiceSettings: ServiceSettings = {
 /** Who the service is and by which numbers it works. */
 export interface MetadataOptions {
   readonly clusterId: ClusterId
-  /** HMAC-SHA-256 with the cluster's key. */
-  readonly mac: Mac
+  /** HMAC-SHA-256 with the cluster's keys. */
+  readonly ring: MacRing
   /** The CRC-32 of some bytes. */
   readonly crc32: (bytes: Uint8Array) => number
   readonly map?: Partial<Settings>
@@ -55,7 +55,7 @@ export interface MetadataOptions {
 /** The options with every value filled in. */
 export interface Resolved {
   readonly clusterId: ClusterId
-  readonly mac: Mac
+  readonly ring: MacRing
   readonly crc32: (bytes: Uint8Array) => number
   readonly map: Settings
   readonly service: ServiceSettings
@@ -64,7 +64,7 @@ export interface Resolved {
 /** Fills in the values that were not given. */
 export const resolveOptions = (options: MetadataOptions): Resolved => ({
   clusterId: options.clusterId,
-  mac: options.mac,
+  ring: options.ring,
   crc32: options.crc32,
   map: { ...defaultMapSettings, ...options.map },
   service: { ...defaultServiceSettings, ...options.service }

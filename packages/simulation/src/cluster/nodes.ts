@@ -20,7 +20,7 @@ import { type MetadataService, startMetadataService } from "@holdfast/service-me
 import { hostApplication, hostCluster, Peer, StartRefused } from "@holdfast/service-peer"
 import { parseWorkerConfig, Worker } from "@holdfast/service-worker"
 import { ChunkDevices, ChunkTransport } from "@holdfast/storage"
-import { HostId, WorkerId } from "@holdfast/wire"
+import { HostId, ringOfOne, WorkerId } from "@holdfast/wire"
 import { Context, Effect, Layer, Option, Result, type Scope } from "effect"
 import { ledger } from "../workload/ledger.ts"
 import { SimulatedNode } from "./node.ts"
@@ -78,7 +78,7 @@ export const makeMetadataNode = (site: Site): SimulatedNode<MetadataService> => 
         Layer.merge(metadataMessagingOf(site, name), journalOf(site, name, disk)),
         startMetadataService({
           clusterId,
-          mac,
+          ring: ringOfOne(mac),
           crc32: (bytes) => crc32(bytes),
           map: { ...mapSettings, ...site.seams.map },
           service: { invariantsMs: 5_000, compactBytes: 16 * 1024 }
@@ -118,7 +118,7 @@ export const makeHostNode = (
       clusterId,
       hostId: HostId.make(name),
       incarnation,
-      mac,
+      ring: ringOfOne(mac),
       listen: { host: name, port: 0 },
       devices: directories().map((directory) => ({
         directory,

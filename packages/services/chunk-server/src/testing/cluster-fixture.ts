@@ -14,7 +14,7 @@ import {
   ChunkTransport,
   type WriteOutcome
 } from "@holdfast/storage"
-import { type CapabilityRight, DeviceId, HostId, signCapability } from "@holdfast/wire"
+import { type CapabilityRight, DeviceId, HostId, ringOfOne, signCapability } from "@holdfast/wire"
 import { Context, Duration, Effect, Layer, Option, Stream } from "effect"
 import { type ChunkServerSettings, startChunkServer } from "../index.ts"
 import { startMetadata } from "./metadata-double.ts"
@@ -127,7 +127,7 @@ export const makeCluster = Effect.gen(function* () {
       clusterId,
       hostId: HostId.make(on.name),
       incarnation: options.incarnation ?? 1,
-      mac,
+      ring: ringOfOne(mac),
       listen: { host: on.name, port: 0 },
       ...(options.rack === undefined ? {} : { rack: options.rack }),
       devices: deviceIds.map((deviceId) => ({

@@ -17,7 +17,8 @@ import {
   MetadataChunkServerOperations,
   MetadataOperations,
   signReceipt,
-  type Operation
+  type Operation,
+  ringOfOne
 } from "@holdfast/wire"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { startMetadataService, type MetadataOptions, type MetadataService } from "../index.ts"
@@ -30,7 +31,7 @@ export const clusterId = ClusterId.make("test")
 /** Options under which things happen at once. */
 export const quickOptions: MetadataOptions = {
   clusterId,
-  mac,
+  ring: ringOfOne(mac),
   crc32,
   map: {
     heartbeatMs: 20,
