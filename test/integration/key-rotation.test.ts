@@ -159,9 +159,10 @@ it("metadata-K1: a new key comes in and the old one goes without a request that 
   const before = readFileSync(keyFileOf("h1"), "utf8")
   const old = await runtime.runPromise(writeAndRead)
   const failures: Array<string> = []
-  let [isOver, requests] = [false, 0]
+  const over = new AbortController()
+  let requests = 0
   const load = async (): Promise<void> => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const done = await runtime.runPromise(
         Effect.catch(writeAndRead, ({ code, message }) =>
           Effect.succeed({ failures: [`${code}: ${message}`] })
@@ -177,7 +178,7 @@ it("metadata-K1: a new key comes in and the old one goes without a request that 
   const readOld = Effect.forEach(old.holders, (source) => readFrom(old.chunk, source))
   expect((await runtime.runPromise(readOld)).flat()).toEqual([])
   await onEveryHost("retire")
-  isOver = true
+  over.abort()
   await Promise.all(loads)
   expect(failures).toEqual([])
   expect(requests).toBeGreaterThan(writers)

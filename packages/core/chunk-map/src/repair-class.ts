@@ -15,6 +15,7 @@
 import { deviceOfSlot } from "./devices.ts"
 import type { Draft } from "./draft.ts"
 import type { ChunkKey } from "./identity.ts"
+import type { Device } from "./model.ts"
 import type { MapEdit } from "./ordered-map.ts"
 import { COUNTED, countSlots, EXPECTED, LOCATED } from "./slots.ts"
 import { countedHolders, isBadlySpread } from "./spread.ts"
@@ -44,21 +45,31 @@ export const wantOf = (draft: Draft, set: number, goal: number): Want => {
 
 /**
  * Whether a holder that is silent or starting anew may soon make the repair needless. One that is
- * silent dies in the end; one that is heard has as long for its report as a part of it may take.
+ * silent dies in the end; one that is heard has as long for its report as a part of it may take. An
+ * only copy waits for neither a holder that said goodbye nor one that has gone stale.
  */
 const mayBeBack = (draft: Draft, set: number, located: number): boolean => {
-  const { now, settings } = draft
   for (const slot of draft.sets.members(set)) {
     if ((draft.slots.flags[slot]! & EXPECTED) === 0) continue
     const device = deviceOfSlot(draft, slot)
     if (device === undefined) continue
-    const mayBe =
-      device.liveness === "online"
-        ? now - device.awaitedSince < settings.reportLeaseMs
-        : located > 1 || now - device.lastHeard < settings.staleAfterMs
-    if (mayBe) return true
+    if (isAwaited(draft, device, located)) return true
   }
   return false
+}
+
+const isAwaited = (draft: Draft, device: Device, located: number): boolean => {
+  const { now, settings } = draft
+  switch (device.liveness) {
+    case "online":
+      return now - device.awaitedSince < settings.reportLeaseMs
+    case "absent":
+      return located > 1 || now - device.lastHeard < settings.staleAfterMs
+    case "stale":
+      return located > 1
+    case "dead":
+      return false
+  }
 }
 
 /** Whether copies are made for a chunk that wants this. */
