@@ -5,6 +5,7 @@ import { archive } from "./workload/archive.ts"
 import { chunks } from "./workload/chunks.ts"
 import { membership } from "./workload/membership.ts"
 import { partitions } from "./workload/partitions.ts"
+import { reservations } from "./workload/reservations.ts"
 import type { MakeWorkload } from "./workload/workload.ts"
 
 /** A kind of simulation. */
@@ -45,6 +46,15 @@ const chunksProfile: Profile = {
     FlipBit: 2
   },
   workloads: [chunks]
+}
+
+const roomProfile: Profile = {
+  name: "room",
+  shape: { hosts: 3, devicesPerHost: 1, peers: 0, workers: 0, clients: 2 },
+  phaseMillis: 30_000,
+  faultsMax: 8,
+  weights: { Links: 1, Kill: 1, Pause: 1, DiskFull: 1, TightDisk: 6 },
+  workloads: [chunks, reservations]
 }
 
 const archiveProfile: Profile = {
@@ -122,7 +132,8 @@ export const profiles: ReadonlyArray<Profile> = [
   peersProfile,
   membersProfile,
   workersProfile,
-  mixedProfile
+  mixedProfile,
+  roomProfile
 ]
 
 /** The profile of a name. */

@@ -24,6 +24,7 @@ import { makeDeviceOracle } from "./oracle/device-claims.ts"
 import { makeLeaseOracle } from "./oracle/leases.ts"
 import { makeOrderOracle } from "./oracle/orders.ts"
 import { makeReplicaOracle } from "./oracle/replicas.ts"
+import { makeRoomOracle } from "./oracle/room.ts"
 import { makeSafeModeOracle } from "./oracle/safe-mode.ts"
 import type { Oracle } from "./oracle/oracle.ts"
 import type { Profile } from "./profile.ts"
@@ -212,6 +213,7 @@ const prepareCourse = (options: RunOptions): Course => {
     history.oracle,
     makeChunkMapOracle(cluster, history),
     makeOrderOracle(cluster, history),
+    makeRoomOracle(cluster),
     makeDeviceOracle(cluster),
     makeSafeModeOracle(cluster),
     makeDamageOracle(cluster),

@@ -1,4 +1,4 @@
-/** A server that stops in order says so: its copies are counted out, and its only partners mended. */
+/** A server that stops in order says so: what it leaves with one copy is repaired at once. */
 import { describe, expect, it } from "vitest"
 import { mapEntries } from "./ordered-map.ts"
 import { status } from "./status.ts"
@@ -16,8 +16,10 @@ const stop = (cluster: Cluster, host: string): void => {
 }
 
 /** The chunks that are being copied, by their numbers. */
-const copied = (cluster: Cluster): ReadonlyArray<number> =>
-  [...new Set([...mapEntries(cluster.state.copyJobs)].map(([, job]) => job.chunkId))].toSorted()
+const copied = (cluster: Cluster): ReadonlyArray<number> => {
+  const chunkIds = [...mapEntries(cluster.state.copyJobs)].map(([, job]) => job.chunkId)
+  return [...new Set(chunkIds)].toSorted((left, right) => left - right)
+}
 
 describe("metadata-B50: after a goodbye", () => {
   it("single copies are repaired at once, others when the server stays away", () => {

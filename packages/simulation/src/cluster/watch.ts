@@ -23,8 +23,10 @@ export interface Watch {
   readonly journalRecovered: (entries: ReadonlyArray<JournalEntry>) => void
   /** The metadata service has answered a sign of life. */
   readonly heartbeatAnswered: (heartbeat: Heartbeat, answer: HeartbeatAnswer) => void
-  /** It has answered where there is room for a chunk. */
-  readonly chunkAllotted: (allotted: Allotted) => void
+  /** It has answered where there is room for a chunk of so many bytes. */
+  readonly chunkAllotted: (allotted: Allotted, size: number) => void
+  /** It was asked to end a reservation, by a commit or without one. */
+  readonly leaseEnding: (lease: string) => void
   /** It has answered where a chunk is. */
   readonly chunkLocated: (location: Location) => void
   /** An operator asks that a device may take new chunks, or none; it may not happen. */
@@ -53,6 +55,7 @@ export const watchAll = (watches: ReadonlyArray<Partial<Watch>>): Watch => {
     journalRecovered: each((watch) => watch.journalRecovered),
     heartbeatAnswered: each((watch) => watch.heartbeatAnswered),
     chunkAllotted: each((watch) => watch.chunkAllotted),
+    leaseEnding: each((watch) => watch.leaseEnding),
     chunkLocated: each((watch) => watch.chunkLocated),
     deviceAsked: each((watch) => watch.deviceAsked),
     deviceAnswered: each((watch) => watch.deviceAnswered),

@@ -75,7 +75,13 @@ const exchangesOf = (site: Site): ReadonlyMap<string, Exchange> =>
       answered: (heartbeat, answer) => site.watch.heartbeatAnswered(heartbeat, answer)
     }),
     exchangeOf(MetadataOperations.alloc, {
-      answered: (_, allotted) => site.watch.chunkAllotted(allotted)
+      answered: ({ size }, allotted) => site.watch.chunkAllotted(allotted, size)
+    }),
+    exchangeOf(MetadataOperations.publish, {
+      asked: ({ lease }) => site.watch.leaseEnding(lease)
+    }),
+    exchangeOf(MetadataOperations.abandon, {
+      asked: ({ lease }) => site.watch.leaseEnding(lease)
     }),
     exchangeOf(MetadataOperations.locate, {
       answered: (_, location) => site.watch.chunkLocated(location)

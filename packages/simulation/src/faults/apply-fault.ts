@@ -46,6 +46,12 @@ const network = (site: Site, fault: NetworkFault): void => Effect.runSync(site.n
 const disk = (site: Site, name: string, fault: DiskFault): void =>
   Effect.runSync(site.disk(name).apply(fault))
 
+/** From now on so many bytes more fit on a disk. */
+const leaveRoom = (site: Site, name: string, bytes: number): void => {
+  const { used } = Effect.runSync(site.disk(name).usage)
+  disk(site, name, { _tag: "Capacity", bytes: used + bytes })
+}
+
 /** Kills a peer and damages a partition that every owner holds in the same state. */
 const damageStore = (
   cluster: SimulatedCluster,
@@ -199,10 +205,10 @@ export const beginFault = (cluster: SimulatedCluster, fault: Fault): void => {
       return flip(cluster, fault)
     case "DamagedStore":
       return damageStore(cluster, fault)
-    case "DiskFull": {
-      const { used } = Effect.runSync(site.disk(fault.disk).usage)
-      return disk(site, fault.disk, { _tag: "Capacity", bytes: used + 64 })
-    }
+    case "DiskFull":
+      return leaveRoom(site, fault.disk, 64)
+    case "TightDisk":
+      return leaveRoom(site, fault.disk, fault.bytes)
     case "SlowDisk":
       return disk(site, fault.disk, { _tag: "SyncMillis", millis: fault.millis })
     case "FailWrites":
@@ -266,6 +272,7 @@ export const endFault = (cluster: SimulatedCluster, fault: Fault): void => {
     case "Disconnect":
       return network(site, { _tag: "Reconnect", node: fault.node })
     case "DiskFull":
+    case "TightDisk":
       return disk(site, fault.disk, { _tag: "Capacity", bytes: diskBytes })
     case "SlowDisk":
       return disk(site, fault.disk, { _tag: "SyncMillis", millis: soundSyncMillis })

@@ -91,6 +91,12 @@ const drawers: { readonly [Tag in Fault["_tag"]]: (draw: Draw) => Fault } = {
     bit: random.integer(0, 7)
   }),
   DiskFull: ({ disk, lasting }) => ({ _tag: "DiskFull", ...lasting, disk: disk() }),
+  TightDisk: ({ device, lasting, one }) => ({
+    _tag: "TightDisk",
+    ...lasting,
+    disk: device(),
+    bytes: one([3_000, 6_000, 12_000])
+  }),
   SlowDisk: ({ disk, lasting, one }) => ({
     _tag: "SlowDisk",
     ...lasting,

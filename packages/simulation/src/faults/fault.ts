@@ -25,6 +25,7 @@ const lasting = { atMillis: Millis, forMillis: Millis }
  * | FlipBit | one bit of a copy that is not the last good one |
  * | DamagedStore | the same of a partition of a peer, which is killed before and starts after it |
  * | DiskFull, SlowDisk, FailWrites, FailReads | a disk |
+ * | TightDisk | a disk has room for so many bytes more |
  * | Streams, Store | the broker does not answer so many operations, or late, or did them all the same |
  * | BrokerCut | a worker runs on and reaches neither leases nor checkpoints |
  * | LateWrites | writes to the broker's store fail for their sender, and happen so much later |
@@ -55,6 +56,7 @@ export const Fault = Schema.TaggedUnion({
   FlipBit: { atMillis: Millis, device: Name, pick: Count, byte: Count, bit: Count },
   DamagedStore: { ...lasting, node: Name, pick: Count, byte: Count, bit: Count },
   DiskFull: { ...lasting, disk: Name },
+  TightDisk: { ...lasting, disk: Name, bytes: Count },
   SlowDisk: { ...lasting, disk: Name, millis: Millis },
   FailWrites: { atMillis: Millis, disk: Name, count: Count },
   FailReads: { atMillis: Millis, disk: Name, count: Count },

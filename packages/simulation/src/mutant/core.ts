@@ -144,6 +144,17 @@ const chunkMap: ReadonlyArray<CoreMutant> = [
     ]
   },
   {
+    name: "room is given away that is reserved already",
+    profile: "room",
+    edits: [
+      {
+        file: "core/chunk-map/src/room.ts",
+        from: "return free - kept - draft.figures.get(device.index, COMMITTED)",
+        to: "return free - kept"
+      }
+    ]
+  },
+  {
     name: "a version may be committed that is older than the record",
     profile: "chunks",
     edits: [
