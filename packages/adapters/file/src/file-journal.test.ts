@@ -79,7 +79,7 @@ const whole = {
 }
 
 describe("fileJournal", () => {
-  it.live("keeps what was appended when a snapshot fails", () =>
+  it.live("metadata-B52: keeps what was appended when a snapshot finds no room", () =>
     Effect.gen(function* () {
       const directory = yield* filled()
       assert.deepStrictEqual(yield* contentsOf(directory), whole)

@@ -22,7 +22,7 @@ const freeChunk = (cluster: Cluster, chunk: ChunkVersion) =>
 
 const pending = (cluster: Cluster) => cluster.run(status).pending
 
-describe("metadata-T2, metadata-B42, metadata-I9: the life of a deletion", () => {
+describe("metadata-T2, metadata-B39, metadata-B42, metadata-I9: the life of a deletion", () => {
   it("issue, lose the reply, resend, acknowledge, create anew, late acknowledgement", () => {
     const cluster = setUp()
     const chunk = cluster.write(["a"])

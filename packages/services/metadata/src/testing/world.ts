@@ -112,8 +112,8 @@ export interface Puppet {
   readonly beat: (
     outcomes?: ReadonlyArray<Outcome>
   ) => Effect.Effect<HeartbeatResponse, unknown, Messaging>
-  /** Says hello and reports what it holds, in parts of the given size. */
-  readonly join: (partMax?: number) => Effect.Effect<void, unknown, Messaging>
+  /** Says hello and reports what it holds, in parts of the given size; tells of each answer. */
+  readonly join: (partMax?: number, onPart?: () => void) => Effect.Effect<void, unknown, Messaging>
   /** Stores a copy; the receipt proves it. */
   readonly store: (chunk: ChunkDescription) => {
     readonly deviceId: string
@@ -147,7 +147,7 @@ export const makePuppet = (name: string): Puppet => {
       goodbye: false
     })
   }
-  const join: Puppet["join"] = (partMax = 1_000) =>
+  const join: Puppet["join"] = (partMax = 1_000, onPart = () => undefined) =>
     Effect.gen(function* () {
       const wanted = (yield* beat()).reportsWanted[0]
       if (wanted === undefined) return
@@ -161,6 +161,7 @@ export const makePuppet = (name: string): Puppet => {
           { ...who, ...report, part, last: part === parts - 1 },
           { attachment: encodeCopies(all.slice(part * partMax, (part + 1) * partMax)) }
         )
+        onPart()
       }
       yield* beat()
     })
