@@ -225,7 +225,7 @@ describe("hosts and devices", () => {
   })
 
   it("metadata-W7: a device is taken out by one mark; its chunks are seen to in slices", () => {
-    const cluster = setUp({ sweepChunks: 10, repairDelayMs: 1_000_000 })
+    const cluster = setUp({ sweepChunks: 160, repairDelayMs: 1_000_000 })
     const fileId = cluster.file()
     for (let index = 0; index < 100; index++) cluster.write(["a", "b"], { fileId })
     const { chunks } = cluster.state

@@ -176,7 +176,7 @@ describe("repair", () => {
   })
 
   it("reports that come again and again keep no chunk from its turn", () => {
-    const cluster = setUp({ sweepChunks: 5 }, ["a", "b", "c"])
+    const cluster = setUp({ sweepChunks: 80 }, ["a", "b", "c"])
     const fileId = cluster.file()
     const chunks = Array.from({ length: 40 }, () => cluster.write(["a"], { fileId, goal: 2 }))
     cluster.run((draft) => {

@@ -70,7 +70,7 @@ export const Settings = Schema.Struct({
   massDeathRatio: Ratio,
   /** Requests whose answers are remembered. */
   requestsMax: Positive,
-  /** Chunks that one tick looks at. */
+  /** Chunks that one tick looks at; one for which something is to be done counts as sixteen. */
   sweepChunks: Positive,
   /** Chunks that wait for repair, each class of them. */
   backlogMax: Positive,
