@@ -1,15 +1,27 @@
 /**
- * What a participant does to his replica: an event, a join, a leave. Each draws one id above all
- * that the replica knows. None acknowledges; do that when all changes of a step are made.
+ * What a participant does to his replica: an event, a join, a leave, an ejection. Each draws one id
+ * above all that the replica knows. None acknowledges; do that when all changes of a step are made.
  */
 import { Result } from "effect"
 import type { Fold } from "./application.ts"
 import type { Entry, MembershipEntry } from "./entry.ts"
-import { LastParticipant, NotParticipant, PendingLimitReached } from "./errors.ts"
+import {
+  EjectedParticipant,
+  LastParticipant,
+  NotParticipant,
+  PendingLimitReached,
+  StillLeaving
+} from "./errors.ts"
 import type { EventId } from "./event-id.ts"
 import { eventIdOf } from "./event-id.ts"
 import { acknowledgeThrough } from "./acknowledgement.ts"
-import { isProjectedParticipant, projectedMembers } from "./membership.ts"
+import {
+  isKnownEjected,
+  isLeaving,
+  isProjectedParticipant,
+  leftAt,
+  projectedMembers
+} from "./membership.ts"
 import { divergent, pendingCount } from "./observe.ts"
 import type { Participant } from "./participant.ts"
 import { projectEntry } from "./projection.ts"
@@ -54,12 +66,24 @@ const append = <E, O, S>(
 ): PowerState<E, O, S> => ({
   origin: state.origin,
   requestWindow: state.requestWindow,
+  authority: state.authority,
   infimum: state.infimum,
   entries: push(state.entries, entry),
   membership,
+  seals: state.seals,
   acknowledgements: state.acknowledgements,
   projection: projectEntry(fold, state.requestWindow, state.projection, entry)
 })
+
+/** Adds a change of who takes part, with the next id of its issuer. */
+export const appendMembership = <E, O, S>(
+  fold: Fold<E, O, S>,
+  state: PowerState<E, O, S>,
+  change: (ordinal: number) => MembershipEntry
+): PowerState<E, O, S> => {
+  const entry = change(nextOrdinal(state))
+  return append(fold, state, entry, [...state.membership, entry])
+}
 
 const repeated = <E, O, S>(
   state: PowerState<E, O, S>,
@@ -88,7 +112,7 @@ export const event = <E, O, S>(
   const { issuer, request = null, pendingMax = PENDING_MAX_DEFAULT } = command
   const repeat = request === null ? null : repeated(state, request)
   if (repeat !== null) return Result.succeed(repeat)
-  if (!isProjectedParticipant(state.infimum, state.membership, issuer)) {
+  if (!isProjectedParticipant(state, issuer)) {
     return Result.fail(new NotParticipant({ participant: issuer }))
   }
   if (pendingCount(state) >= pendingMax) {
@@ -103,25 +127,40 @@ export const event = <E, O, S>(
   return Result.succeed({ state: next, output, id: { ordinal, issuer }, isRepeat: false })
 }
 
+/** Why somebody is not let in. */
+export type JoinError = NotParticipant | EjectedParticipant | StillLeaving
+
 /**
  * Lets another take part. Nothing changes when he does already. He begins with a state that holds
- * this Join (one who left merges it with his last state, until that Leave is folded), and counts
- * from the moment the Join is folded.
+ * this Join, and counts from the moment it is folded. One who left comes again when his Leave is
+ * folded: then everyone knows his last word. One who was ejected comes only under a higher
+ * incarnation.
  */
 export const participate = <E, O, S>(
   fold: Fold<E, O, S>,
   state: PowerState<E, O, S>,
   command: { readonly issuer: Participant; readonly participant: Participant }
-): Result.Result<PowerState<E, O, S>, NotParticipant> => {
+): Result.Result<PowerState<E, O, S>, JoinError> => {
   const { issuer, participant } = command
-  if (!isProjectedParticipant(state.infimum, state.membership, issuer)) {
+  if (!isProjectedParticipant(state, issuer)) {
     return Result.fail(new NotParticipant({ participant: issuer }))
   }
-  if (isProjectedParticipant(state.infimum, state.membership, participant)) {
-    return Result.succeed(state)
+  if (isProjectedParticipant(state, participant)) return Result.succeed(state)
+  if (isKnownEjected(state, participant)) {
+    return Result.fail(new EjectedParticipant({ participant }))
   }
-  const entry: MembershipEntry = { _tag: "Join", ordinal: nextOrdinal(state), issuer, participant }
-  return Result.succeed(append(fold, state, entry, [...state.membership, entry]))
+  if (isLeaving(state.membership, participant)) {
+    return Result.fail(new StillLeaving({ participant }))
+  }
+  return Result.succeed(
+    appendMembership(fold, state, (ordinal) => ({
+      _tag: "Join",
+      ordinal,
+      issuer,
+      participant,
+      after: leftAt(state.infimum, participant)
+    }))
+  )
 }
 
 /**
@@ -133,13 +172,16 @@ export const disassociate = <E, O, S>(
   state: PowerState<E, O, S>,
   participant: Participant
 ): Result.Result<PowerState<E, O, S>, NotParticipant | LastParticipant> => {
-  const projected = projectedMembers(state.infimum, state.membership)
-  if (!isProjectedParticipant(state.infimum, state.membership, participant)) {
+  const projected = projectedMembers(state)
+  if (!isProjectedParticipant(state, participant)) {
     return Result.fail(new NotParticipant({ participant }))
   }
   if (projected.length === 1) return Result.fail(new LastParticipant({ participant }))
-  const entry: MembershipEntry = { _tag: "Leave", ordinal: nextOrdinal(state), issuer: participant }
-  const next = append(fold, state, entry, [...state.membership, entry])
+  const next = appendMembership(fold, state, (ordinal) => ({
+    _tag: "Leave",
+    ordinal,
+    issuer: participant
+  }))
   const end = state.infimum.count + sizeOf(next.entries)
   return Result.succeed({
     ...next,

@@ -11,6 +11,7 @@ import type { Application, Fold } from "./application.ts"
 import { formatDigest, parseDigest } from "./digest.ts"
 import { EncodedState, STATE_FORMAT } from "./encoded-state.ts"
 import type { EncodedEntry } from "./encoded-state.ts"
+import { upgradeEncodedState } from "./encoded-state-1.ts"
 import { isEncodedState } from "./encoded-state-guard.ts"
 import type { Entry, MembershipEntry } from "./entry.ts"
 import { compareEventIds, compareMarks } from "./event-id.ts"
@@ -67,8 +68,9 @@ const everyoneIn = (state: PowerState<unknown, unknown, unknown>): ReadonlyArray
   if (id !== null) add(id.issuer)
   for (const entry of toArray(state.entries)) {
     add(entry.issuer)
-    if (entry._tag === "Join") add(entry.participant)
+    if (entry._tag === "Join" || entry._tag === "Eject") add(entry.participant)
   }
+  for (const each of state.seals) add(each.participant)
   for (const each of state.acknowledgements) add(each.participant)
   return sortParticipants(named)
 }
@@ -81,9 +83,11 @@ const encodeEntry = <E>(codec: ValueCodec<E>, placeOf: PlaceOf, entry: Entry<E>)
     case "Event":
       return [entry.ordinal, issuer, "event", codec.encode(entry.event), entry.request]
     case "Join":
-      return [entry.ordinal, issuer, "join", placeOf(entry.participant)]
+      return [entry.ordinal, issuer, "join", placeOf(entry.participant), entry.after]
     case "Leave":
       return [entry.ordinal, issuer, "leave"]
+    case "Eject":
+      return [entry.ordinal, issuer, "eject", placeOf(entry.participant)]
   }
 }
 
@@ -100,13 +104,18 @@ export const encodeState = <E, O, S>(
     format: STATE_FORMAT,
     origin: state.origin,
     requestWindow: state.requestWindow,
+    authority: state.authority,
     participants: participants.map(({ incarnation, peer }) => [peer, incarnation]),
     infimum: {
       id: id === null ? null : [id.ordinal, placeOf(id.issuer)],
       count,
       value: codec.state.encode(value),
       members: members.map(({ folded, participant }) => [placeOf(participant), folded]),
-      departed: departed.map(({ mark, participant }) => [placeOf(participant), mark]),
+      departed: departed.map(({ mark, participant, reason }) => [
+        placeOf(participant),
+        mark,
+        reason
+      ]),
       digest: formatDigest(digest),
       requests: foldedRequests(state.projection.requests).map(({ output, request }) => [
         request,
@@ -114,6 +123,7 @@ export const encodeState = <E, O, S>(
       ])
     },
     entries: toArray(state.entries).map((entry) => encodeEntry(codec.event, placeOf, entry)),
+    seals: state.seals.map(({ mark, participant }) => [placeOf(participant), mark]),
     held: state.acknowledgements.map(({ beyond, participant, through }) => [
       placeOf(participant),
       through,
@@ -141,9 +151,11 @@ const decodeEntry = <E>(
         request: encoded[4]
       }
     case "join":
-      return { _tag: "Join", ordinal, issuer, participant: at(encoded[3]) }
+      return { _tag: "Join", ordinal, issuer, participant: at(encoded[3]), after: encoded[4] }
     case "leave":
       return { _tag: "Leave", ordinal, issuer }
+    case "eject":
+      return { _tag: "Eject", ordinal, issuer, participant: at(encoded[3]) }
   }
 }
 
@@ -173,7 +185,7 @@ const rebuild = <E, O, S>(
     if (participant === undefined) throw new Error(`participant ${place} of ${table.length}`)
     return participant
   }
-  const { infimum, requestWindow } = encoded
+  const { authority, infimum, requestWindow } = encoded
   const value = codec.state.decode(infimum.value)
   const requests = infimum.requests.map(([request, output]) => ({
     request,
@@ -184,15 +196,21 @@ const rebuild = <E, O, S>(
   return {
     origin: encoded.origin,
     requestWindow,
+    authority,
     infimum: {
       id: infimum.id === null ? null : { ordinal: infimum.id[0], issuer: at(infimum.id[1]) },
       count: infimum.count,
       value,
       members: infimum.members.map(([place, folded]) => ({ participant: at(place), folded })),
-      departed: infimum.departed.map(([place, mark]) => ({ participant: at(place), mark })),
+      departed: infimum.departed.map(([place, mark, reason]) => ({
+        participant: at(place),
+        mark,
+        reason
+      })),
       digest: parseDigest(infimum.digest)
     },
     membership: entries.filter((entry): entry is MembershipEntry => entry._tag !== "Event"),
+    seals: encoded.seals.map(([place, mark]) => ({ participant: at(place), mark })),
     acknowledgements: encoded.held.map(([place, through, beyond]): Acknowledgement => ({
       participant: at(place),
       through,
@@ -216,8 +234,9 @@ const envelopeFault = (encoded: unknown): UndecodableState => {
 export const decodeState = <E, O, S>(
   fold: Fold<E, O, S>,
   codec: StateCodec<E, O, S>,
-  encoded: unknown
+  stored: unknown
 ): Result.Result<PowerState<E, O, S>, UndecodableState> => {
+  const encoded = upgradeEncodedState(stored)
   if (!isEncodedState(encoded)) return Result.fail(envelopeFault(encoded))
   const state = Result.try({
     try: () => rebuild(fold, codec, encoded),

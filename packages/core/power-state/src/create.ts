@@ -14,7 +14,7 @@ import type { Participant } from "./participant.ts"
 import { sortParticipants } from "./participant.ts"
 import { emptyProjection } from "./projection.ts"
 import { sequenceOf } from "./sequence.ts"
-import type { PowerState } from "./state.ts"
+import type { Authority, PowerState } from "./state.ts"
 
 /** How many requests an object remembers, unless told otherwise. */
 export const REQUEST_WINDOW_DEFAULT = 128
@@ -26,12 +26,16 @@ export interface Birth {
   readonly participants: ReadonlyArray<Participant>
   /** How many requests are remembered against repeats; 0 for none. */
   readonly requestWindow?: number
+  /** Who decides about ejections: `majority`, unless told otherwise. */
+  readonly authority?: Authority
 }
 
+/** The authority is mixed in where format 1 did not stand for it: it knew partitions alone. */
 const birthDigest = (
   origin: Origin,
   participants: ReadonlyArray<Participant>,
-  requestWindow: number
+  requestWindow: number,
+  authority: Authority
 ): Digest => {
   const hasher = newHasher()
   mixText(hasher, origin.key)
@@ -39,6 +43,7 @@ const birthDigest = (
   mixNumber(hasher, origin.lineage)
   mixNumber(hasher, requestWindow)
   for (const participant of participants) mixParticipant(hasher, participant)
+  if (authority !== "cluster") mixText(hasher, authority)
   return digestOf(hasher)
 }
 
@@ -47,21 +52,23 @@ export const create = <E, O, S>(fold: Fold<E, O, S>, birth: Birth): PowerState<E
   const participants = sortParticipants(birth.participants)
   if (participants.length === 0) throw new Error("an object needs a participant to be born")
   const origin = Origin.make(birth.origin)
-  const requestWindow = birth.requestWindow ?? REQUEST_WINDOW_DEFAULT
+  const { authority = "majority", requestWindow = REQUEST_WINDOW_DEFAULT } = birth
   const membership: ReadonlyArray<MembershipEntry> = []
   return {
     origin,
     requestWindow,
+    authority,
     infimum: {
       id: null,
       count: 0,
       value: fold.initial,
       members: participants.map((participant) => ({ participant, folded: 0 })),
       departed: [],
-      digest: birthDigest(origin, participants, requestWindow)
+      digest: birthDigest(origin, participants, requestWindow, authority)
     },
     entries: sequenceOf<Entry<E>>([]),
     membership,
+    seals: [],
     acknowledgements: [],
     projection: emptyProjection<O, S>(fold.initial, [])
   }

@@ -44,6 +44,8 @@ const isPeer: Check = (value) => typeof value === "string" && PEER.test(value)
 const isDigest: Check = (value) => typeof value === "string" && DIGEST.test(value)
 const isRequestOrNull: Check = (value) => value === null || isText(value)
 const isId: Check = (value) => value === null || isTuple(value, [isOrdinal, isNatural])
+const isReason: Check = (value) => value === "left" || value === "ejected"
+const isAuthority: Check = (value) => value === "majority" || value === "cluster"
 const isPair = tupleOf(isNatural, isNatural)
 
 const isEntry: Check = (value) => {
@@ -51,7 +53,10 @@ const isEntry: Check = (value) => {
   if (kind === "event") {
     return isTuple(value, [isOrdinal, isNatural, isText, isAnything, isRequestOrNull])
   }
-  if (kind === "join") return isTuple(value, [isOrdinal, isNatural, isText, isNatural])
+  if (kind === "join") {
+    return isTuple(value, [isOrdinal, isNatural, isText, isNatural, isNatural])
+  }
+  if (kind === "eject") return isTuple(value, [isOrdinal, isNatural, isText, isNatural])
   return kind === "leave" && isTuple(value, [isOrdinal, isNatural, isText])
 }
 
@@ -68,7 +73,7 @@ const isInfimum: Check = (value) =>
     ["count", isNatural],
     ["value", isAnything],
     ["members", listOf(isPair)],
-    ["departed", listOf(isPair)],
+    ["departed", listOf(tupleOf(isNatural, isNatural, isReason))],
     ["digest", isDigest],
     ["requests", listOf(tupleOf(isText, isAnything))]
   ])
@@ -79,8 +84,10 @@ export const isEncodedState = (value: unknown): value is EncodedState =>
     ["format", (format) => format === STATE_FORMAT],
     ["origin", isOrigin],
     ["requestWindow", isNatural],
+    ["authority", isAuthority],
     ["participants", listOf(tupleOf(isPeer, isNatural))],
     ["infimum", isInfimum],
     ["entries", listOf(isEntry)],
+    ["seals", listOf(isPair)],
     ["held", listOf(tupleOf(isNatural, isNatural, listOf(isNatural)))]
   ])

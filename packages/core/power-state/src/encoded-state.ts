@@ -1,8 +1,9 @@
 /**
- * The form in which a state is stored and sent, version 1: JSON values only.
+ * The form in which a state is stored and sent, version 2: JSON values only.
  *
  * Participants stand once in a table, elsewhere as places in it. An id is `[ordinal, issuer]`. The
- * application's own values are whatever its codecs make of them.
+ * application's own values are whatever its codecs make of them. Version 1 had no ejections: see
+ * `encoded-state-1.ts`.
  */
 import { Schema } from "effect"
 import { DigestText } from "./digest.ts"
@@ -10,7 +11,7 @@ import { Origin } from "./origin.ts"
 import { Incarnation, PeerId } from "./participant.ts"
 
 /** The version that `encodeState` writes. */
-export const STATE_FORMAT = 1
+export const STATE_FORMAT = 2
 
 const Natural = Schema.Int.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(0)))
 const Ordinal = Schema.Int.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(1)))
@@ -19,8 +20,9 @@ const Request = Schema.NonEmptyString
 /** An event is `[ordinal, issuer, "event", body, request]`, and so on. */
 export const EncodedEntry = Schema.Union([
   Schema.Tuple([Ordinal, Natural, Schema.Literal("event"), Schema.Unknown, Schema.NullOr(Request)]),
-  Schema.Tuple([Ordinal, Natural, Schema.Literal("join"), Natural]),
-  Schema.Tuple([Ordinal, Natural, Schema.Literal("leave")])
+  Schema.Tuple([Ordinal, Natural, Schema.Literal("join"), Natural, Natural]),
+  Schema.Tuple([Ordinal, Natural, Schema.Literal("leave")]),
+  Schema.Tuple([Ordinal, Natural, Schema.Literal("eject"), Natural])
 ])
 
 /** The infimum; `requests` are pairs of a request and its output, oldest first. */
@@ -29,7 +31,7 @@ export const EncodedInfimum = Schema.Struct({
   count: Natural,
   value: Schema.Unknown,
   members: Schema.Array(Schema.Tuple([Natural, Natural])),
-  departed: Schema.Array(Schema.Tuple([Natural, Natural])),
+  departed: Schema.Array(Schema.Tuple([Natural, Natural, Schema.Literals(["left", "ejected"])])),
   digest: DigestText,
   requests: Schema.Array(Schema.Tuple([Request, Schema.Unknown]))
 })
@@ -39,9 +41,11 @@ export const EncodedState = Schema.Struct({
   format: Schema.Literal(STATE_FORMAT),
   origin: Origin,
   requestWindow: Natural,
+  authority: Schema.Literals(["majority", "cluster"]),
   participants: Schema.Array(Schema.Tuple([PeerId, Incarnation])),
   infimum: EncodedInfimum,
   entries: Schema.Array(EncodedEntry),
+  seals: Schema.Array(Schema.Tuple([Natural, Natural])),
   held: Schema.Array(Schema.Tuple([Natural, Natural, Schema.Array(Natural)]))
 })
 

@@ -72,6 +72,63 @@ export class NotParticipant extends Data.TaggedError("NotParticipant")<{
   }
 }
 
+/** Somebody who was ejected is to take part again as the same. */
+export class EjectedParticipant extends Data.TaggedError("EjectedParticipant")<{
+  readonly participant: Participant
+}> {
+  override get message() {
+    return `${formatParticipant(this.participant)} was ejected; it can come back under a higher incarnation`
+  }
+}
+
+/** Somebody is to be let in again before everyone has heard that he left. */
+export class StillLeaving extends Data.TaggedError("StillLeaving")<{
+  readonly participant: Participant
+}> {
+  override get message() {
+    return `${formatParticipant(this.participant)} is still leaving; let it in again when that is folded`
+  }
+}
+
+/** Somebody wants to eject himself. */
+export class SelfEjection extends Data.TaggedError("SelfEjection")<{
+  readonly participant: Participant
+}> {
+  override get message() {
+    return `${formatParticipant(this.participant)} cannot eject itself; it may leave`
+  }
+}
+
+/** Too few participants would be left in good standing to decide an ejection. */
+export class AuthorityMissing extends Data.TaggedError("AuthorityMissing")<{
+  readonly participant: Participant
+  /** Those of the object's participants that would be in good standing. */
+  readonly present: ReadonlyArray<Participant>
+  readonly needed: number
+}> {
+  override get message() {
+    return (
+      `${formatParticipant(this.participant)} is not ejected: ${this.needed} participants in good ` +
+      `standing have to agree, and there would be ${this.present.length}; ` +
+      "an operator who knows that the others are gone may force it"
+    )
+  }
+}
+
+/** A state came from one whose word does not count: nothing of it was taken. */
+export class SenderRefused extends Data.TaggedError("SenderRefused")<{
+  readonly sender: Participant
+  /** `ejected`, or `stranger`: he was not let in by anyone whose Joins count. */
+  readonly reason: "ejected" | "stranger"
+}> {
+  override get message() {
+    const sender = formatParticipant(this.sender)
+    return this.reason === "ejected"
+      ? `${sender} was ejected; it has to come back under a higher incarnation`
+      : `${sender} takes no part in this object by what is known here; it has to be let in`
+  }
+}
+
 /** The last participant cannot leave: its replica is the only one. */
 export class LastParticipant extends Data.TaggedError("LastParticipant")<{
   readonly participant: Participant

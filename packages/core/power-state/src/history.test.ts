@@ -1,9 +1,12 @@
 import * as fc from "fast-check"
-import { expect, it } from "vitest"
-import { Cluster, commandOf } from "./testing/history.ts"
+import { describe, expect, it } from "vitest"
+import type { Authority } from "./index.ts"
+import { Cluster, commandOf, stormyCommandOf } from "./testing/history.ts"
+import { settleAfterStorm } from "./testing/settle.ts"
 
-const command = fc.tuple(fc.nat(), fc.nat({ max: 1000 }), fc.nat({ max: 1000 })).map(commandOf)
-const histories = (max: number) => fc.array(command, { minLength: 5, maxLength: max })
+const numbers = fc.tuple(fc.nat(), fc.nat({ max: 1000 }), fc.nat({ max: 1000 }))
+const histories = (max: number) =>
+  fc.array(numbers.map(commandOf), { minLength: 5, maxLength: max })
 
 const settle = (cluster: Cluster): void => {
   cluster.heal()
@@ -38,5 +41,30 @@ it("peer-P2: two founders and long histories", () => {
       settle(cluster)
     }),
     { numRuns: 100 }
+  )
+})
+
+describe("peer-P2 P3 P5: ejections, also such as contradict each other, deaths and cuts", () => {
+  const storm = fc.array(numbers.map(stormyCommandOf), { minLength: 30, maxLength: 100 })
+  const runs = Number(process.env["HOLDFAST_HISTORIES"] ?? 300)
+
+  it.each<[Authority, ReadonlyArray<string>]>([
+    ["majority", ["a", "b", "c"]],
+    ["majority", ["a", "b", "c", "d", "e"]],
+    ["cluster", ["a", "b", "c"]],
+    ["cluster", ["a", "b", "c", "d"]]
+  ])(
+    "by %s, born to %j",
+    (authority, founders) => {
+      fc.assert(
+        fc.property(storm, (commands) => {
+          const cluster = new Cluster(founders, authority)
+          for (const each of commands) cluster.run(each)
+          settleAfterStorm(cluster, authority)
+        }),
+        { numRuns: runs }
+      )
+    },
+    600_000
   )
 })

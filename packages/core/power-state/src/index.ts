@@ -4,20 +4,36 @@
  */
 export { acknowledge, acknowledgeAs } from "./acknowledge.ts"
 export type { Applied, Application, Fold } from "./application.ts"
-export type { EventCommand, EventReply } from "./change.ts"
+export type { EventCommand, EventReply, JoinError } from "./change.ts"
 export { disassociate, event, participate, PENDING_MAX_DEFAULT } from "./change.ts"
+export type { EjectError } from "./eject.ts"
+export { eject } from "./eject.ts"
 export type { Birth } from "./create.ts"
 export { create, REQUEST_WINDOW_DEFAULT } from "./create.ts"
-export type { Entry, EventEntry, JoinEntry, LeaveEntry, MembershipEntry } from "./entry.ts"
+export type { Delivery } from "./hear.ts"
+export { hear } from "./hear.ts"
+export type {
+  EjectEntry,
+  Entry,
+  EventEntry,
+  JoinEntry,
+  LeaveEntry,
+  MembershipEntry
+} from "./entry.ts"
 export type { MergeError } from "./errors.ts"
 export {
+  AuthorityMissing,
   ConflictingEvent,
   DifferentLineage,
   DifferentOrigins,
+  EjectedParticipant,
   InfimumDigestMismatch,
   LastParticipant,
   NotParticipant,
-  PendingLimitReached
+  PendingLimitReached,
+  SelfEjection,
+  SenderRefused,
+  StillLeaving
 } from "./errors.ts"
 export { compareEventIds, EventId, formatEventId } from "./event-id.ts"
 export type { Violation } from "./invariants.ts"
@@ -29,17 +45,20 @@ export {
   allParticipants,
   divergent,
   hasHeardFrom,
+  ejectionMark,
   hasLeft,
   holders,
   infimumId,
   infimumParticipants,
   infimumValue,
   knowsRequest,
+  isEjected,
   pendingCount,
   pendingEntries,
   projectedParticipants,
   projectedValue,
-  stateHash
+  stateHash,
+  undecidedEjections
 } from "./observe.ts"
 export { Origin } from "./origin.ts"
 export {
@@ -52,7 +71,7 @@ export {
   sameParticipant
 } from "./participant.ts"
 export type { Reduced } from "./reduce.ts"
-export type { ConsistentOutput, PowerState } from "./state.ts"
+export type { Authority, ConsistentOutput, PowerState } from "./state.ts"
 export type { StateCodec, ValueCodec } from "./codec.ts"
 export { codecOf, decodeState, encodeState, UndecodableState } from "./codec.ts"
 export { EncodedState, STATE_FORMAT } from "./encoded-state.ts"

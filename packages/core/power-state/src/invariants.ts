@@ -5,13 +5,16 @@
 import type { Fold } from "./application.ts"
 import type { Entry } from "./entry.ts"
 import { compareEventIds, compareMarks, formatEventId } from "./event-id.ts"
+import { isEjectedMember, isEjecting } from "./membership.ts"
 import { isFolded } from "./merge-entries.ts"
 import { compareParticipants, formatParticipant } from "./participant.ts"
 import { emptyProjection, projectEntries } from "./projection.ts"
 import { foldedRequests } from "./request-log.ts"
+import { bySealed } from "./seal.ts"
 import { sizeOf, toArray } from "./sequence.ts"
 import type { PowerState } from "./state.ts"
 import { structurallyEqual } from "./structural-equality.ts"
+import { validityWalk } from "./validity.ts"
 
 /** A broken invariant. */
 export interface Violation {
@@ -25,16 +28,18 @@ const ascends = <A>(items: ReadonlyArray<A>, compare: (left: A, right: A) => num
 const ofEntries = <E>(state: PowerState<E, unknown, unknown>): ReadonlyArray<Violation> => {
   const entries = toArray(state.entries)
   const violations: Array<Violation> = []
+  const isValid = validityWalk(state.infimum, state.seals)
   const say = (invariant: string, detail: string) => violations.push({ invariant, detail })
   if (!ascends<Entry<E>>(entries, compareEventIds)) say("pending ids ascend", "out of order")
   for (const entry of entries) {
     const id = formatEventId(entry)
     if (compareMarks(entry, state.infimum.id) <= 0) say("pending above the infimum", id)
     if (isFolded(state.infimum, entry)) say("nothing is pending that was folded", id)
+    if (!isValid(entry)) say("every pending entry counts", id)
   }
   const membership = entries.filter((entry) => entry._tag !== "Event")
   if (!structurallyEqual(membership, state.membership)) {
-    say("membership lists the joins and leaves", `${membership.length} pending`)
+    say("membership lists the joins, leaves and ejections", `${membership.length} pending`)
   }
   return violations
 }
@@ -72,6 +77,15 @@ const ofInfimum = (state: PowerState<unknown, unknown, unknown>): ReadonlyArray<
       say("nobody is member and departed", formatParticipant(participant))
     }
   }
+  for (const { participant } of state.seals) {
+    if (isEjectedMember(state.infimum, participant)) {
+      say("nobody is ejected twice", formatParticipant(participant))
+    }
+    if (!isEjecting(state.membership, participant)) {
+      say("only an ejection is decided", formatParticipant(participant))
+    }
+  }
+  if (!ascends(state.seals, bySealed)) say("decisions are sorted", "out of order")
   if (state.projection.requests.folded > state.requestWindow) {
     say("the request window is bounded", `${state.projection.requests.folded} remembered`)
   }

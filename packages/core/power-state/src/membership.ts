@@ -1,66 +1,13 @@
 /**
- * Who takes part: by the infimum, and by the joins and leaves that are pending.
+ * Who takes part: by the infimum, and by the joins, leaves and ejections that are pending.
+ *
+ * An ejection counts for this from the moment it is known, wherever it stands in the order: nobody
+ * writes, is waited for or is let in again who is known to be ejected.
  */
 import type { MembershipEntry } from "./entry.ts"
 import type { Participant } from "./participant.ts"
-import { compareParticipants, sameParticipant, sortParticipants } from "./participant.ts"
-import type { Departed, Infimum, Member } from "./state.ts"
-
-/** Members and departed while entries are folded; it never leaves the fold. */
-export interface MembershipDraft {
-  readonly members: Array<{ readonly participant: Participant; folded: number }>
-  readonly departed: Array<Departed>
-}
-
-/** A draft that may be written to. */
-export const draftOf = <S>(infimum: Infimum<S>): MembershipDraft => ({
-  members: infimum.members.map((member) => ({ ...member })),
-  departed: Array.from(infimum.departed)
-})
-
-const placeOf = (
-  list: ReadonlyArray<{ readonly participant: Participant }>,
-  participant: Participant
-): number => {
-  const place = list.findIndex((each) => compareParticipants(each.participant, participant) >= 0)
-  return place < 0 ? list.length : place
-}
-
-const isAt = (
-  list: ReadonlyArray<{ readonly participant: Participant }>,
-  place: number,
-  participant: Participant
-): boolean => place < list.length && sameParticipant(list[place]!.participant, participant)
-
-/** Takes in a participant; one who was here before goes on from his mark. */
-export const joinMember = (draft: MembershipDraft, participant: Participant): void => {
-  const place = placeOf(draft.members, participant)
-  if (isAt(draft.members, place, participant)) return
-  const gone = placeOf(draft.departed, participant)
-  const wasHere = isAt(draft.departed, gone, participant)
-  const folded = wasHere ? draft.departed[gone]!.mark : 0
-  if (wasHere) draft.departed.splice(gone, 1)
-  draft.members.splice(place, 0, { participant, folded })
-}
-
-/** Lets a participant go; his last folded ordinal stays as his mark. */
-export const leaveMember = (draft: MembershipDraft, participant: Participant): void => {
-  const place = placeOf(draft.members, participant)
-  if (!isAt(draft.members, place, participant)) return
-  const mark = draft.members[place]!.folded
-  draft.members.splice(place, 1)
-  draft.departed.splice(placeOf(draft.departed, participant), 0, { participant, mark })
-}
-
-/** Notes the last folded ordinal of an issuer. */
-export const markFolded = (draft: MembershipDraft, issuer: Participant, ordinal: number): void => {
-  for (const member of draft.members) {
-    if (sameParticipant(member.participant, issuer)) {
-      member.folded = ordinal
-      return
-    }
-  }
-}
+import { sameParticipant, sortParticipants } from "./participant.ts"
+import type { Infimum, Member, Seal } from "./state.ts"
 
 /** Whether a participant of the infimum. */
 export const isMember = (members: ReadonlyArray<Member>, participant: Participant): boolean =>
@@ -73,30 +20,76 @@ export const isLeaving = (
 ): boolean =>
   membership.some((entry) => entry._tag === "Leave" && sameParticipant(entry.issuer, participant))
 
-/** Whether a participant after all pending joins and leaves. */
-export const isProjectedParticipant = <S>(
-  infimum: Infimum<S>,
+/** Whether an ejection of this participant is pending. */
+export const isEjecting = (
   membership: ReadonlyArray<MembershipEntry>,
   participant: Participant
-): boolean => {
-  let isIn = isMember(infimum.members, participant)
-  for (const entry of membership) {
-    if (entry._tag === "Join") isIn ||= sameParticipant(entry.participant, participant)
-    else if (sameParticipant(entry.issuer, participant)) isIn = false
-  }
-  return isIn
+): boolean =>
+  membership.some(
+    (entry) => entry._tag === "Eject" && sameParticipant(entry.participant, participant)
+  )
+
+/** Whether the infimum has this participant as one who was ejected. */
+export const isEjectedMember = (
+  infimum: Pick<Infimum<unknown>, "departed">,
+  participant: Participant
+): boolean =>
+  infimum.departed.some(
+    (each) => each.reason === "ejected" && sameParticipant(each.participant, participant)
+  )
+
+/** What of a state says who takes part. */
+export interface MembershipView {
+  readonly infimum: Infimum<unknown>
+  readonly membership: ReadonlyArray<MembershipEntry>
+  readonly seals: ReadonlyArray<Seal>
 }
 
-/** The participants after all pending joins and leaves, sorted. */
-export const projectedMembers = <S>(
-  infimum: Infimum<S>,
-  membership: ReadonlyArray<MembershipEntry>
-): ReadonlyArray<Participant> =>
-  everybody(infimum, membership).filter((each) => isProjectedParticipant(infimum, membership, each))
+/** The mark of one whose ejection is decided, folded or not; undefined of anyone else. */
+export const markOf = (
+  { infimum, seals }: Pick<MembershipView, "infimum" | "seals">,
+  participant: Participant
+): number | undefined => {
+  const isHe = (each: Seal) => sameParticipant(each.participant, participant)
+  return (
+    seals.find(isHe) ?? infimum.departed.find((each) => each.reason === "ejected" && isHe(each))
+  )?.mark
+}
 
-/** Whoever is in the infimum or joins, also if he leaves: all who must still hear. Sorted. */
-export const everybody = <S>(
-  infimum: Infimum<S>,
+/** Whether this participant is known to be ejected, decided or not. */
+export const isKnownEjected = (view: MembershipView, participant: Participant): boolean =>
+  isEjecting(view.membership, participant) || markOf(view, participant) !== undefined
+
+/** The ordinal of the last folded Leave of a participant, 0 for none. */
+export const leftAt = (infimum: Infimum<unknown>, participant: Participant): number =>
+  infimum.departed.find((each) => sameParticipant(each.participant, participant))?.mark ?? 0
+
+/** Whether a participant after all pending joins, leaves and ejections. */
+export const isProjectedParticipant = (view: MembershipView, participant: Participant): boolean => {
+  let isIn = isMember(view.infimum.members, participant)
+  if (view.membership.length === 0) return isIn
+  let left = leftAt(view.infimum, participant)
+  for (const entry of view.membership) {
+    if (entry._tag === "Join" && sameParticipant(entry.participant, participant)) {
+      isIn ||= entry.after === left
+    } else if (entry._tag === "Leave" && sameParticipant(entry.issuer, participant)) {
+      isIn = false
+      left = entry.ordinal
+    }
+  }
+  return isIn && !isKnownEjected(view, participant)
+}
+
+/** The participants after all pending joins, leaves and ejections, sorted. */
+export const projectedMembers = (view: MembershipView): ReadonlyArray<Participant> =>
+  everybody(view.infimum, view.membership).filter((each) => isProjectedParticipant(view, each))
+
+/**
+ * Whoever is in the infimum or joins, also if he leaves or is ejected: all who must still hear.
+ * Sorted.
+ */
+export const everybody = (
+  infimum: Infimum<unknown>,
   membership: ReadonlyArray<MembershipEntry>
 ): ReadonlyArray<Participant> => {
   const members = infimum.members.map((member) => member.participant)

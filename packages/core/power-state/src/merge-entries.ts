@@ -2,19 +2,20 @@
  * Brings the pending entries of two replicas together, above one infimum.
  *
  * An entry at or below the infimum was folded, if its ordinal is at most the last folded one of its
- * issuer; anything else is renegade. So is an entry whose issuer took no part where it stands.
+ * issuer; anything else is renegade. So is an entry whose issuer took no part where it stands, and
+ * one above the mark of an issuer who was ejected.
  */
 import { Result } from "effect"
-import type { Entry, MembershipEntry } from "./entry.ts"
+import type { Entry } from "./entry.ts"
 import { sameBody } from "./entry.ts"
 import { ConflictingEvent } from "./errors.ts"
+import type { EventId } from "./event-id.ts"
 import { compareEventIds, compareMarks, eventIdOf } from "./event-id.ts"
-import type { MembershipDraft } from "./membership.ts"
-import { draftOf, isMember, joinMember, leaveMember } from "./membership.ts"
 import { sameParticipant } from "./participant.ts"
 import type { Sequence } from "./sequence.ts"
 import { itemAt, sizeOf } from "./sequence.ts"
-import type { Infimum } from "./state.ts"
+import type { Infimum, Seal } from "./state.ts"
+import { validityWalk } from "./validity.ts"
 
 /** The union of two lists of entries; `left` and `right` say where each stood, -1 for nowhere. */
 export interface Union<E> {
@@ -22,6 +23,8 @@ export interface Union<E> {
   readonly left: ReadonlyArray<number>
   readonly right: ReadonlyArray<number>
   readonly renegades: ReadonlyArray<Entry<E>>
+  /** Those of the renegades that stood on the left. */
+  readonly dropped: ReadonlyArray<Entry<E>>
 }
 
 interface Draft<E> {
@@ -29,10 +32,12 @@ interface Draft<E> {
   readonly left: Array<number>
   readonly right: Array<number>
   readonly renegades: Array<Entry<E>>
+  readonly dropped: Array<Entry<E>>
 }
 
-/** Whether an entry at or below the infimum is part of what was folded. */
-export const isFolded = <S>(infimum: Infimum<S>, entry: Entry<unknown>): boolean => {
+/** Whether an entry is part of what was folded. */
+export const isFolded = (infimum: Infimum<unknown>, entry: EventId): boolean => {
+  if (compareMarks(entry, infimum.id) > 0) return false
   const known =
     infimum.members.find((each) => sameParticipant(each.participant, entry.issuer))?.folded ??
     infimum.departed.find((each) => sameParticipant(each.participant, entry.issuer))?.mark
@@ -85,38 +90,43 @@ const unite = <E>(
   return null
 }
 
-const step = (draft: MembershipDraft, entry: MembershipEntry): void => {
-  if (entry._tag === "Join") joinMember(draft, entry.participant)
-  else leaveMember(draft, entry.issuer)
-}
-
-/** Takes out the entries whose issuer took no part where they stand. */
-const withoutRenegades = <E, S>(infimum: Infimum<S>, union: Draft<E>): Union<E> => {
-  const membership = draftOf(infimum)
-  const kept: Draft<E> = { entries: [], left: [], right: [], renegades: union.renegades }
-  for (let index = 0; index < union.entries.length; index += 1) {
-    const entry = union.entries[index]!
-    if (isMember(membership.members, entry.issuer)) {
-      take(kept, entry, union.left[index]!, union.right[index]!)
-      if (entry._tag !== "Event") step(membership, entry)
-    } else kept.renegades.push(entry)
+/** Takes out the entries that do not count. */
+const withoutRenegades = <E>(
+  { infimum, seals }: FixedHistory,
+  { dropped, entries, left, renegades, right }: Draft<E>
+): Union<E> => {
+  const isValid = validityWalk(infimum, seals)
+  const kept: Draft<E> = { entries: [], left: [], right: [], renegades, dropped }
+  for (let index = 0; index < entries.length; index += 1) {
+    const entry = entries[index]!
+    if (isValid(entry)) take(kept, entry, left[index]!, right[index]!)
+    else {
+      renegades.push(entry)
+      if (left[index] !== NOWHERE) dropped.push(entry)
+    }
   }
   return kept
 }
 
+/** What is decided: what was folded, and which ejected participants' entries count. */
+export interface FixedHistory {
+  readonly infimum: Infimum<unknown>
+  readonly seals: ReadonlyArray<Seal>
+}
+
 /** The entries of both sides above the infimum, ascending. Linear in both. */
-export const uniteEntries = <E, S>(
-  infimum: Infimum<S>,
+export const uniteEntries = <E>(
+  history: FixedHistory,
   left: Sequence<Entry<E>>,
   right: Sequence<Entry<E>>
 ): Result.Result<Union<E>, ConflictingEvent> => {
-  const union: Draft<E> = { entries: [], left: [], right: [], renegades: [] }
-  const starts = {
-    left: skipFolded(infimum, left, union.renegades),
-    right: skipFolded(infimum, right, union.renegades)
-  }
+  const { infimum } = history
+  const union: Draft<E> = { entries: [], left: [], right: [], renegades: [], dropped: [] }
+  const startLeft = skipFolded(infimum, left, union.dropped)
+  union.renegades.push(...union.dropped)
+  const starts = { left: startLeft, right: skipFolded(infimum, right, union.renegades) }
   const conflict = unite(union, left, right, starts)
   return conflict === null
-    ? Result.succeed(withoutRenegades(infimum, union))
+    ? Result.succeed(withoutRenegades(history, union))
     : Result.fail(conflict)
 }

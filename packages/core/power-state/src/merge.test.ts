@@ -98,7 +98,7 @@ describe("what a merge refuses", () => {
     ["another birth epoch", bornOf({ epoch: 1 }), "DifferentOrigins"],
     ["another lineage", bornOf({ lineage: 1 }), "DifferentLineage"],
     ["other founders", born([alice, bob]), "InfimumDigestMismatch"],
-    ["another request window", born([alice], 7), "InfimumDigestMismatch"],
+    ["another request window", born([alice], { requestWindow: 7 }), "InfimumDigestMismatch"],
     ["the same birth", born([alice]), "merged"]
   ])("%s", (_, other, expected) => {
     expect(failure(born([alice]), other)).toBe(expected)

@@ -23,7 +23,7 @@ import type { Entry, MembershipEntry } from "./entry.ts"
 import type { MergeError } from "./errors.ts"
 import { DifferentLineage, DifferentOrigins, InfimumDigestMismatch } from "./errors.ts"
 import { compareEventIds, compareMarks } from "./event-id.ts"
-import { everybody } from "./membership.ts"
+import { everybody, isEjecting } from "./membership.ts"
 import type { Union } from "./merge-entries.ts"
 import { uniteEntries } from "./merge-entries.ts"
 import { sameBirth } from "./origin.ts"
@@ -31,8 +31,10 @@ import { emptyProjection, projectEntries } from "./projection.ts"
 import type { Reduced } from "./reduce.ts"
 import { foldFirst, reduce } from "./reduce.ts"
 import { foldedRequests } from "./request-log.ts"
+import { uniteSeals } from "./seal.ts"
 import { itemAt, push, sequenceOf, sizeOf } from "./sequence.ts"
-import type { ConsistentOutput, PowerState } from "./state.ts"
+import type { ConsistentOutput, PowerState, Seal } from "./state.ts"
+import { structurallyEqual } from "./structural-equality.ts"
 
 /** What a merge gives. */
 export interface Merged<E, O, S> {
@@ -41,6 +43,24 @@ export interface Merged<E, O, S> {
   readonly outputs: ReadonlyArray<ConsistentOutput<O>>
   /** Entries of either side that cannot count any more: submit their requests again. */
   readonly renegades: ReadonlyArray<Entry<E>>
+  /**
+   * Those of them that this replica held until now, and gives back only this once: keep them safe
+   * in the same step that saves the state.
+   */
+  readonly dropped: ReadonlyArray<Entry<E>>
+}
+
+/** Folding an Eject needs the mark that was decided; whoever folded it knows that. */
+const withDecisionsOf = <E, O, S>(
+  local: PowerState<E, O, S>,
+  incoming: PowerState<E, O, S>
+): PowerState<E, O, S> => {
+  const decided = incoming.infimum.departed.filter(
+    (each) => each.reason === "ejected" && isEjecting(local.membership, each.participant)
+  )
+  return decided.length === 0 && incoming.seals.length === 0
+    ? local
+    : { ...local, seals: [...local.seals, ...incoming.seals, ...decided] }
 }
 
 /**
@@ -63,7 +83,7 @@ const catchUp = <E, O, S>(
   const hasher = hasherFrom(local.infimum.digest)
   for (let index = 0; index < count; index += 1) mixEventId(hasher, itemAt(local.entries, index))
   return sameDigest(digestOf(hasher), incoming.infimum.digest)
-    ? foldFirst(fold, local, count)
+    ? foldFirst(fold, withDecisionsOf(local, incoming), count)
     : { state: local, outputs: [] }
 }
 
@@ -148,21 +168,20 @@ const combine = <E, O, S>(
   fold: Fold<E, O, S>,
   base: PowerState<E, O, S>,
   sides: { readonly left: PowerState<E, O, S>; readonly right: PowerState<E, O, S> },
-  union: Union<E>
-): Reduced<E, O, S> => {
+  union: Union<E>,
+  seals: ReadonlyArray<Seal>
+): PowerState<E, O, S> => {
   const joined = withEntries(fold, base, union)
   const acknowledgements = uniteAcknowledgements(base, sides, union, joined.membership)
   const isKnown =
     joined === sides.left &&
-    sameAcknowledgements(acknowledgements, joined.acknowledgements, joined.infimum.count)
-  return isKnown ? { state: joined, outputs: [] } : reduce(fold, { ...joined, acknowledgements })
+    sameAcknowledgements(acknowledgements, joined.acknowledgements, joined.infimum.count) &&
+    structurallyEqual(seals, joined.seals)
+  return isKnown ? joined : { ...joined, acknowledgements, seals }
 }
 
-/**
- * What `local` knows after it has heard `incoming`. Acknowledge afterwards, save, and only then let
- * the result leave. Linear in the pending entries of both; constant in what was ever folded.
- */
-export const merge = <E, O, S>(
+/** What both know, with nothing folded or decided beyond what one of them had folded or decided. */
+export const unite = <E, O, S>(
   fold: Fold<E, O, S>,
   local: PowerState<E, O, S>,
   incoming: PowerState<E, O, S>
@@ -176,13 +195,39 @@ export const merge = <E, O, S>(
     return Result.fail(new InfimumDigestMismatch({ id: left.infimum.id }))
   }
   const base = order < 0 ? incoming : left
-  const union = uniteEntries(base.infimum, left.entries, incoming.entries)
+  const seals = uniteSeals(base, left, incoming)
+  const history = { infimum: base.infimum, seals }
+  const union = uniteEntries(history, left.entries, incoming.entries)
   if (Result.isFailure(union)) return Result.fail(union.failure)
-  const sides = { left, right: incoming }
-  const { outputs, state } = combine(fold, base, sides, union.success)
-  return Result.succeed({
-    state,
-    outputs: caughtUp.outputs.length === 0 ? outputs : [...caughtUp.outputs, ...outputs],
-    renegades: union.success.renegades
-  })
+  const { dropped, renegades } = union.success
+  const state = combine(fold, base, { left, right: incoming }, union.success, seals)
+  return Result.succeed({ state, outputs: caughtUp.outputs, renegades, dropped })
 }
+
+/** The same, and what can be folded now is folded. */
+export const folded = <E, O, S>(
+  fold: Fold<E, O, S>,
+  local: PowerState<E, O, S>,
+  united: Merged<E, O, S>
+): Merged<E, O, S> => {
+  if (united.state === local) return united
+  const { outputs, state } = reduce(fold, united.state)
+  return {
+    ...united,
+    state,
+    outputs: outputs.length === 0 ? united.outputs : [...united.outputs, ...outputs]
+  }
+}
+
+/**
+ * What `local` knows after `incoming`, whoever sent it: for states of one's own, and for others that
+ * are known to be in good standing. For what comes from another replica use `hear`. Acknowledge
+ * afterwards, save, and only then let the result leave. Linear in the pending entries of both;
+ * constant in what was ever folded.
+ */
+export const merge = <E, O, S>(
+  fold: Fold<E, O, S>,
+  local: PowerState<E, O, S>,
+  incoming: PowerState<E, O, S>
+): Result.Result<Merged<E, O, S>, MergeError> =>
+  Result.map(unite(fold, local, incoming), (united) => folded(fold, local, united))

@@ -6,11 +6,20 @@ import { finishDigest, hasherFrom, mixEventId, mixNumber, mixParticipant } from 
 import type { Entry } from "./entry.ts"
 import type { EventId } from "./event-id.ts"
 import { compareEventIds, compareMarks, eventIdOf } from "./event-id.ts"
-import { everybody, isLeaving, projectedMembers } from "./membership.ts"
+import {
+  everybody,
+  isKnownEjected,
+  isLeaving,
+  isProjectedParticipant,
+  markOf,
+  projectedMembers
+} from "./membership.ts"
 import type { Participant } from "./participant.ts"
 import { sameParticipant } from "./participant.ts"
 import { findRequest } from "./request-log.ts"
+import { openEjections } from "./seal.ts"
 import { itemAt, sizeOf, toArray } from "./sequence.ts"
+import { placeOfId } from "./standing.ts"
 import type { PowerState } from "./state.ts"
 
 type AnyState<S> = PowerState<unknown, unknown, S>
@@ -36,11 +45,11 @@ export const pendingEntries = <E>(
 export const infimumParticipants = (state: AnyState<unknown>): ReadonlyArray<Participant> =>
   state.infimum.members.map((member) => member.participant)
 
-/** The participants once all pending joins and leaves are folded. */
+/** The participants once all pending joins, leaves and ejections are folded. */
 export const projectedParticipants = (state: AnyState<unknown>): ReadonlyArray<Participant> =>
-  projectedMembers(state.infimum, state.membership)
+  projectedMembers(state)
 
-/** Everyone who must still hear of the object, also who is about to leave. */
+/** Everyone who must still hear of the object, also who is about to leave or to be ejected. */
 export const allParticipants = (state: AnyState<unknown>): ReadonlyArray<Participant> =>
   everybody(state.infimum, state.membership)
 
@@ -69,16 +78,19 @@ export const divergent = (state: AnyState<unknown>): ReadonlyArray<Divergent> =>
     return oldest === null ? [] : [{ participant, oldest }]
   })
 
-/** Who is known to hold an entry: the participants of the infimum if it is folded. */
+/**
+ * Who is known to hold an entry: the participants of the infimum if it is folded. One who is
+ * ejected does not count: what he holds may never come back.
+ */
 export const holders = (state: AnyState<unknown>, id: EventId): ReadonlyArray<Participant> => {
-  if (compareMarks(id, state.infimum.id) <= 0) return infimumParticipants(state)
-  let index = 0
-  const size = sizeOf(state.entries)
-  while (index < size && compareEventIds(itemAt(state.entries, index), id) < 0) index += 1
-  if (index === size || compareEventIds(itemAt(state.entries, index), id) !== 0) return []
+  const isCounted = (participant: Participant) => !isKnownEjected(state, participant)
+  if (compareMarks(id, state.infimum.id) <= 0) return infimumParticipants(state).filter(isCounted)
+  const index = placeOfId(state.entries, id)
+  if (index === sizeOf(state.entries)) return []
+  if (compareEventIds(itemAt(state.entries, index), id) !== 0) return []
   const position = state.infimum.count + index
   return state.acknowledgements.flatMap((record) =>
-    covers(record, position) ? [record.participant] : []
+    covers(record, position) && isCounted(record.participant) ? [record.participant] : []
   )
 }
 
@@ -101,11 +113,27 @@ export const knowsRequest = (state: AnyState<unknown>, request: string): boolean
 export const hasLeft = (state: AnyState<unknown>, participant: Participant): boolean =>
   (isLeaving(state.membership, participant) ||
     state.infimum.departed.some((each) => sameParticipant(each.participant, participant))) &&
-  !projectedParticipants(state).some((each) => sameParticipant(each, participant))
+  !isProjectedParticipant(state, participant)
+
+/** Whether the participant is ejected by what is known here, decided or not. */
+export const isEjected = (state: AnyState<unknown>, participant: Participant): boolean =>
+  isKnownEjected(state, participant)
+
+/** The ejections that wait for the survivors' acknowledgements, oldest first. */
+export const undecidedEjections = (state: AnyState<unknown>): ReadonlyArray<Participant> =>
+  openEjections(state)
 
 /**
- * A hash of what this replica knows: history, pending ids and acknowledgements. Two replicas of one
- * object with equal hashes have nothing to tell each other. 16 hexadecimal digits; O(pending).
+ * The last ordinal of an ejected participant that counts, once that is decided: whatever else he
+ * drew is renegade. Null before, and for anyone else.
+ */
+export const ejectionMark = (state: AnyState<unknown>, participant: Participant): number | null =>
+  markOf(state, participant) ?? null
+
+/**
+ * A hash of what this replica knows: history, pending ids, acknowledgements and decisions. Two
+ * replicas of one object with equal hashes have nothing to tell each other. 16 hexadecimal digits;
+ * O(pending).
  */
 export const stateHash = (state: AnyState<unknown>): string => {
   const hasher = hasherFrom(state.infimum.digest)
@@ -117,6 +145,10 @@ export const stateHash = (state: AnyState<unknown>): string => {
     mixParticipant(hasher, record.participant)
     mixNumber(hasher, record.through)
     for (const position of record.beyond) mixNumber(hasher, position)
+  }
+  for (const seal of state.seals) {
+    mixParticipant(hasher, seal.participant)
+    mixNumber(hasher, -1 - seal.mark)
   }
   return finishDigest(hasher)
 }

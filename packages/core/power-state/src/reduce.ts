@@ -5,19 +5,22 @@
  * a replica that has everybody's acknowledgement of an entry has every entry that anybody drew
  * before he acknowledged, and whatever he draws later sorts above. Nothing can come below it any
  * more. A participant whose Leave is known is not asked: his last state came with the Leave, and he
- * draws nothing after it.
+ * draws nothing after it. Nor is one whose ejection is decided: all survivors hold the same entries
+ * of him, and whatever else he drew does not count.
  */
 import { heldThrough, settle } from "./acknowledgement.ts"
 import type { Fold } from "./application.ts"
 import { digestOf, hasherFrom, mixEventId } from "./digest.ts"
 import type { MembershipEntry } from "./entry.ts"
 import { eventIdOf } from "./event-id.ts"
-import type { MembershipDraft } from "./membership.ts"
-import { draftOf, everybody, isLeaving, joinMember, leaveMember, markFolded } from "./membership.ts"
+import { everybody, isEjecting, isLeaving } from "./membership.ts"
+import type { MembershipDraft } from "./membership-draft.ts"
+import { draftOf, foldMembership, markFolded } from "./membership-draft.ts"
+import type { Participant } from "./participant.ts"
 import { sameParticipant } from "./participant.ts"
 import { foldRequests } from "./request-log.ts"
 import { dropFirst, itemAt, sizeOf } from "./sequence.ts"
-import type { ConsistentOutput, Infimum, PowerState } from "./state.ts"
+import type { ConsistentOutput, Infimum, PowerState, Seal } from "./state.ts"
 import { NO_OUTPUT } from "./state.ts"
 
 /** A state after folding, and the outputs whose place in the order became fixed by it. */
@@ -28,6 +31,23 @@ export interface Reduced<E, O, S> {
 
 const NO_OUTPUTS: ReadonlyArray<never> = []
 
+/**
+ * Whether the acknowledgement of a member is not needed any more: his ejection is decided, or he
+ * leaves. Of one who leaves and is being ejected the decision is awaited, so that he has one mark.
+ */
+const isOutOfQuestion = (
+  draft: MembershipDraft,
+  membership: ReadonlyArray<MembershipEntry>,
+  participant: Participant
+): boolean => {
+  if (draft.seals.some((each) => sameParticipant(each.participant, participant))) return true
+  return (
+    membership.length > 0 &&
+    isLeaving(membership, participant) &&
+    !isEjecting(membership, participant)
+  )
+}
+
 /** How many of the pending entries may be folded under this membership. */
 const foldableCount = <E, O, S>(
   state: PowerState<E, O, S>,
@@ -36,22 +56,11 @@ const foldableCount = <E, O, S>(
 ): number => {
   let count = sizeOf(state.entries)
   for (const { participant } of draft.members) {
-    if (membership.length > 0 && isLeaving(membership, participant)) continue
+    if (isOutOfQuestion(draft, membership, participant)) continue
     const held = heldThrough(state.acknowledgements, participant) - state.infimum.count
     count = Math.min(count, held)
   }
   return count
-}
-
-const foldMembership = (draft: MembershipDraft, entry: MembershipEntry): void => {
-  switch (entry._tag) {
-    case "Join":
-      joinMember(draft, entry.participant)
-      return
-    case "Leave":
-      leaveMember(draft, entry.issuer)
-      return
-  }
 }
 
 /**
@@ -90,11 +99,18 @@ const valueAfter = <E, O, S>(fold: Fold<E, O, S>, state: PowerState<E, O, S>, co
         requests: sizeOf(state.projection.requests.seen) - state.projection.requests.folded
       }
 
+/** What folding gave. */
+interface Folded<S> {
+  readonly infimum: Infimum<S>
+  readonly membership: ReadonlyArray<MembershipEntry>
+  readonly seals: ReadonlyArray<Seal>
+  /** How many of the folded entries' requests are remembered. */
+  readonly requests: number
+}
+
 const withInfimum = <E, O, S>(
   state: PowerState<E, O, S>,
-  infimum: Infimum<S>,
-  membership: ReadonlyArray<MembershipEntry>,
-  requests: number
+  { infimum, membership, requests, seals }: Folded<S>
 ): PowerState<E, O, S> => {
   const count = infimum.count - state.infimum.count
   const { outputs, value, requests: log } = state.projection
@@ -108,9 +124,11 @@ const withInfimum = <E, O, S>(
   return {
     origin: state.origin,
     requestWindow: state.requestWindow,
+    authority: state.authority,
     infimum,
     entries: dropFirst(state.entries, count),
     membership,
+    seals,
     acknowledgements: settle(kept, infimum.count),
     projection: {
       value,
@@ -129,7 +147,7 @@ const foldWhile = <E, O, S>(
   state: PowerState<E, O, S>,
   limitOf: (draft: MembershipDraft, membership: ReadonlyArray<MembershipEntry>) => number
 ): Reduced<E, O, S> => {
-  const draft = draftOf(state.infimum)
+  const draft = draftOf(state.infimum, state.seals)
   const hasher = hasherFrom(state.infimum.digest)
   const fixed: Array<ConsistentOutput<O>> = []
   let { membership } = state
@@ -159,10 +177,12 @@ const foldWhile = <E, O, S>(
     departed: draft.departed,
     digest: digestOf(hasher)
   }
-  return { state: withInfimum(state, infimum, membership, after.requests), outputs: fixed }
+  const { requests } = after
+  const next = withInfimum(state, { infimum, membership, seals: draft.seals, requests })
+  return { state: next, outputs: fixed }
 }
 
-/** Folds all that is acknowledged by everyone who is asked. */
+/** Folds all that is acknowledged by everyone who is asked: O(members) when nothing is. */
 export const reduce = <E, O, S>(
   fold: Fold<E, O, S>,
   state: PowerState<E, O, S>

@@ -40,7 +40,7 @@ describe("peer-T24: a repeated request has the first output and changes nothing"
 
   it("as long as the window reaches, and no longer; alike on all replicas", () => {
     const one = (state: Words, request: string) => saved(ask(state, request).state, alice)
-    const filled = ["r1", "r2", "r3"].reduce(one, born([alice], 2))
+    const filled = ["r1", "r2", "r3"].reduce(one, born([alice], { requestWindow: 2 }))
     expect(ask(filled, "r2").isRepeat).toBe(true)
     expect(ask(filled, "r1").isRepeat).toBe(false)
   })
@@ -56,10 +56,10 @@ describe("the old state stays valid", () => {
             const written = ask(next, request).state
             return isFolded ? saved(written, alice) : written
           }, state)
-        const start = go(born([alice], 3), root)
+        const start = go(born([alice], { requestWindow: 3 }), root)
         const [one, other, oneAgain] = [go(start, left), go(start, right), go(start, left)]
         expect(projectedValue(oneAgain)).toEqual(projectedValue(one))
-        const alone = go(go(born([alice], 3), root), right)
+        const alone = go(go(born([alice], { requestWindow: 3 }), root), right)
         expect(projectedValue(other)).toEqual(projectedValue(alone))
       }),
       { numRuns: 200 }

@@ -9,8 +9,10 @@
  * 2. The infimum only moves up. Its digest runs over the ids folded since birth, so two replicas
  *    with the same infimum id and digest folded the same entries in the same order.
  * 3. An ordinal up to a member's `folded` was folded; nothing else of that issuer was.
- * 4. `projection` is the fold of all pending entries over the infimum's value.
- * 5. A state never changes; every function returns a new one, or the same if nothing is new.
+ * 4. Of an ejected participant exactly the entries up to his mark count, wherever they stand: those
+ *    up to the infimum are folded, those above it are pending. Marks never differ.
+ * 5. `projection` is the fold of all pending entries over the infimum's value.
+ * 6. A state never changes; every function returns a new one, or the same if nothing is new.
  */
 import type { Acknowledgements } from "./acknowledgement.ts"
 import type { Digest } from "./digest.ts"
@@ -27,11 +29,23 @@ export interface Member {
   readonly folded: number
 }
 
-/** One who took part once: up to `mark`, its last ordinal, its entries count. */
-export interface Departed {
+/** The outcome of an ejection: up to `mark`, an ordinal, the entries of the ejected count. */
+export interface Seal {
   readonly participant: Participant
   readonly mark: number
 }
+
+/** One who took part once: up to `mark`, an ordinal, his entries count. */
+export interface Departed extends Seal {
+  /** One who left may be let in again; one who was ejected never is. */
+  readonly reason: "left" | "ejected"
+}
+
+/**
+ * Who decides that a participant is ejected: `majority` needs more than half of the infimum's
+ * participants in good standing; `cluster` needs one, as the agreed state of a cluster decided.
+ */
+export type Authority = "majority" | "cluster"
 
 /** What every participant has acknowledged, folded into a value. */
 export interface Infimum<S> {
@@ -48,7 +62,7 @@ export interface Infimum<S> {
   readonly digest: Digest
 }
 
-/** Stands where an entry has no output: at joins and leaves. */
+/** Stands where an entry has no output: at joins, leaves and ejections. */
 export const NO_OUTPUT: unique symbol = Symbol("NO_OUTPUT")
 
 /** What folding the pending entries gives. */
@@ -64,10 +78,14 @@ export interface PowerState<E, O, S> {
   readonly origin: Origin
   /** How many requests are remembered; the same on all replicas. */
   readonly requestWindow: number
+  /** The same on all replicas. */
+  readonly authority: Authority
   readonly infimum: Infimum<S>
   readonly entries: Sequence<Entry<E>>
-  /** The joins and leaves among `entries`, in order. */
+  /** The joins, leaves and ejections among `entries`, in order. */
   readonly membership: ReadonlyArray<MembershipEntry>
+  /** Ejections that are decided and not folded yet, sorted by participant. */
+  readonly seals: ReadonlyArray<Seal>
   readonly acknowledgements: Acknowledgements
   readonly projection: Projection<O, S>
 }

@@ -88,7 +88,7 @@ const pull = Effect.fnUntraced(function* (
         const body = hearState({
           address,
           incoming: incoming.success,
-          sender: peer,
+          sender: context.membership.participantOf(peer),
           ownership,
           isAnswered: false
         })

@@ -11,12 +11,12 @@ import {
   makeClusterApplication
 } from "@holdfast/cluster"
 import { MIN_KEY } from "@holdfast/keyspace"
-import type { EventId, LastParticipant, NotParticipant, Participant } from "@holdfast/power-state"
+import type { EventId, Participant } from "@holdfast/power-state"
 import { ServiceError } from "@holdfast/wire"
 import { Result, Schema } from "effect"
 import type { Address } from "./address.ts"
 import type { JobBody } from "./job.ts"
-import { refusalOf } from "./refusals.ts"
+import { type MembershipRefusal, refusalOf } from "./refusals.ts"
 import type { HostedApplication, Replica } from "./replica.ts"
 import { hostApplication } from "./replica.ts"
 
@@ -28,7 +28,7 @@ export const isCluster = (application: string): boolean => application === clust
 
 /** The cluster's application, as it was founded. */
 export const hostCluster = (founded: ClusterState): HostedApplication =>
-  hostApplication(makeClusterApplication(founded))
+  hostApplication(makeClusterApplication(founded), { authority: "majority" })
 
 /** The replica that each founder begins with, equal for all of them. */
 export const birthOfCluster = (hosted: HostedApplication, founded: ClusterState): Replica =>
@@ -57,9 +57,7 @@ export interface Recorded {
 }
 
 /** What else a change does to the replica, in the same step. */
-export type Amendment = (
-  replica: Replica
-) => Result.Result<Replica, LastParticipant | NotParticipant>
+export type Amendment = (replica: Replica) => Result.Result<Replica, MembershipRefusal>
 
 /**
  * The step that records an event of the cluster, unless the state as it is projected refuses it:

@@ -60,6 +60,7 @@ const makeOwnership = (
   self,
   // Who belongs to the cluster is let in by a join alone.
   holdersOf: ({ application, key }) => (isCluster(application) ? [] : membership.holdersOf(key)),
+  isEjected: (participant) => membership.endOf(participant) === "ejected",
   isReleased: ({ application, key }) =>
     !isCluster(application) && !KeySet.has(membership.keysHeldBy(self.peer), key),
   birthOf: ({ application, key }) => {

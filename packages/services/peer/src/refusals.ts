@@ -1,22 +1,28 @@
 /** What the peer refuses, in the envelope that every operation answers with. */
 import type {
+  EjectError,
+  JoinError,
   LastParticipant,
   MergeError,
   NotParticipant,
   PendingLimitReached,
+  SenderRefused,
   UndecodableState
 } from "@holdfast/power-state"
 import type { PartitionStoreError } from "@holdfast/storage"
 import { ServiceError } from "@holdfast/wire"
 import type { InvalidEvent } from "./replica.ts"
 
+/** What a change of who takes part may be refused with. */
+export type MembershipRefusal = EjectError | JoinError | LastParticipant | NotParticipant
+
 /** What a step on a partition may be refused with by the rules. */
 export type RuleRefusal =
   | InvalidEvent
-  | LastParticipant
+  | MembershipRefusal
   | MergeError
-  | NotParticipant
   | PendingLimitReached
+  | SenderRefused
   | UndecodableState
 
 const codeOf = (refusal: RuleRefusal): string => {
@@ -35,6 +41,16 @@ const codeOf = (refusal: RuleRefusal): string => {
       return "last-participant"
     case "NotParticipant":
       return "not-an-owner"
+    case "EjectedParticipant":
+      return "ejected"
+    case "StillLeaving":
+      return "still-leaving"
+    case "SenderRefused":
+      return "sender-refused"
+    case "AuthorityMissing":
+      return "no-majority"
+    case "SelfEjection":
+      return "self-ejection"
     case "PendingLimitReached":
       return "pending-full"
     case "UndecodableState":

@@ -53,12 +53,7 @@ const mergeAll = (replicas: ReadonlyArray<Replica>): Result.Result<Replica, Serv
   }
   let merged: Result.Result<Replica, ServiceError> = Result.succeed(first)
   for (const other of others) {
-    merged = Result.flatMap(merged, (replica) =>
-      Result.mapBoth(replica.merge(other), {
-        onFailure: refusalOf,
-        onSuccess: (reply) => reply.replica
-      })
-    )
+    merged = Result.flatMap(merged, (replica) => Result.mapError(replica.merge(other), refusalOf))
   }
   return merged
 }

@@ -8,13 +8,16 @@
 import type {
   Application,
   Divergent,
+  EjectError,
   EventId,
   LastParticipant,
+  JoinError,
   MergeError,
   NotParticipant,
   Participant,
   PendingLimitReached,
   PowerState,
+  SenderRefused,
   UndecodableState,
   Violation
 } from "@holdfast/power-state"
@@ -41,11 +44,18 @@ export interface ApplyReply {
   readonly id: EventId | null
 }
 
+/** A state on its way from one participant to another. */
+export interface Delivery {
+  readonly from: Participant
+  readonly to: Participant
+  readonly state: Replica
+}
+
 /** A replica after it heard another. */
-export interface MergeReply {
+export interface HearReply {
   readonly replica: Replica
-  /** Requests whose entries cannot count any more. */
-  readonly renegades: number
+  /** Requests that it held until now and that cannot count any more: to be submitted again. */
+  readonly dropped: ReadonlyArray<PendingRequest>
 }
 
 /** A request whose entry is pending: its events, as JSON of the application's schema. */
@@ -59,16 +69,26 @@ export interface Replica {
   readonly apply: (
     command: ApplyCommand
   ) => Result.Result<ApplyReply, InvalidEvent | NotParticipant | PendingLimitReached>
-  readonly merge: (incoming: Replica) => Result.Result<MergeReply, MergeError>
+  /** What comes from one whose word counts; others are refused. */
+  readonly hear: (delivery: Delivery) => Result.Result<HearReply, MergeError | SenderRefused>
+  /** All that two replicas know, whoever had them: for what is put together again. */
+  readonly merge: (other: Replica) => Result.Result<Replica, MergeError>
   readonly acknowledge: (participant: Participant) => Result.Result<Replica, NotParticipant>
   readonly participate: (options: {
     readonly issuer: Participant
     readonly participant: Participant
-  }) => Result.Result<Replica, NotParticipant>
+  }) => Result.Result<Replica, JoinError>
   /** The participant's last word; it stays until all others have acknowledged it. */
   readonly leave: (
     participant: Participant
   ) => Result.Result<Replica, NotParticipant | LastParticipant>
+  /** Puts a participant out; the cluster must have agreed on it. */
+  readonly eject: (options: {
+    readonly issuer: Participant
+    readonly participant: Participant
+  }) => Result.Result<Replica, EjectError>
+  /** Whether it is known here that a participant is put out. */
+  readonly isEjected: (participant: Participant) => boolean
   /** Equal digests: the same knowledge. */
   readonly digest: () => string
   /** The stored form; made once for each version. */
@@ -173,6 +193,9 @@ const batched = <E, O, S>(application: Application<E, O, S>) => {
  */
 const REQUEST_WINDOW = 64
 
+const requestOf = (entry: Power.Entry<JsonList>): ReadonlyArray<PendingRequest> =>
+  entry._tag === "Event" ? [{ request: entry.request, events: entry.event }] : []
+
 /** What the replicas of one application share. */
 interface Kind<S> {
   readonly application: { readonly index: (state: S) => ReadonlyArray<Uint8Array> }
@@ -223,12 +246,18 @@ class TypedReplica<S> implements Replica {
     }))
   }
 
-  merge(incoming: Replica) {
-    const merged = Power.merge(this.#kind.fold, this.#state, this.#stateOf(incoming))
-    return Result.map(merged, ({ renegades, state }) => ({
-      replica: this.#next(state),
-      renegades: renegades.length
+  hear({ from, state, to }: Delivery) {
+    const delivery = { from, to, state: this.#stateOf(state) }
+    const heard = Power.hear(this.#kind.fold, this.#state, delivery)
+    return Result.map(heard, ({ dropped, state: next }) => ({
+      replica: this.#next(next),
+      dropped: dropped.flatMap(requestOf)
     }))
+  }
+
+  merge(other: Replica) {
+    const merged = Power.merge(this.#kind.fold, this.#state, this.#stateOf(other))
+    return Result.map(merged, ({ state }) => this.#next(state))
   }
 
   acknowledge(participant: Participant) {
@@ -244,6 +273,15 @@ class TypedReplica<S> implements Replica {
   leave(participant: Participant) {
     const left = Power.disassociate(this.#kind.fold, this.#state, participant)
     return Result.map(left, (state) => this.#next(state))
+  }
+
+  eject(options: { readonly issuer: Participant; readonly participant: Participant }) {
+    const ejected = Power.eject(this.#kind.fold, this.#state, options)
+    return Result.map(ejected, (state) => this.#next(state))
+  }
+
+  isEjected(participant: Participant): boolean {
+    return Power.isEjected(this.#state, participant)
   }
 
   digest(): string {
@@ -286,9 +324,7 @@ class TypedReplica<S> implements Replica {
   }
 
   pendingRequests(): ReadonlyArray<PendingRequest> {
-    return Power.pendingEntries(this.#state).flatMap((entry) =>
-      entry._tag === "Event" ? [{ request: entry.request, events: entry.event }] : []
-    )
+    return Power.pendingEntries(this.#state).flatMap(requestOf)
   }
 
   knowsRequest(request: string): boolean {
@@ -316,15 +352,26 @@ class TypedReplica<S> implements Replica {
   }
 }
 
-/** Prepares an application for a peer; its codecs are compiled here, once. */
-export const hostApplication = <E, O, S>(application: Application<E, O, S>): HostedApplication => {
+/**
+ * Prepares an application for a peer; its codecs are compiled here, once. Whom the cluster's agreed
+ * state ejects may be ejected from a partition by whoever is left, unless another authority is named.
+ */
+export const hostApplication = <E, O, S>(
+  application: Application<E, O, S>,
+  { authority = "cluster" }: { readonly authority?: Power.Authority } = {}
+): HostedApplication => {
   const kind: Kind<S> = { application, ...batched(application) }
   return {
     name: application.name,
     version: application.version,
     create: ({ epoch, key, participants }) => {
       const origin = { key: `${application.name}:${key}`, epoch, lineage: 0 }
-      const birth = { origin, participants, requestWindow: REQUEST_WINDOW }
+      const birth: Power.Birth = {
+        origin,
+        participants,
+        requestWindow: REQUEST_WINDOW,
+        authority
+      }
       return new TypedReplica(kind, Power.create(kind.fold, birth))
     },
     decode: (bytes) =>

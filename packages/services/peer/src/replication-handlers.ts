@@ -48,7 +48,7 @@ const mergeOne = (
   const body = hearState({
     address,
     incoming: incoming.success,
-    sender: sender.peer,
+    sender,
     ownership,
     isAnswered: true
   })

@@ -7,8 +7,8 @@ import { ServiceError } from "@holdfast/wire"
 import { Result } from "effect"
 import type { Address } from "./address.ts"
 import type { JobBody, Step } from "./job.ts"
-import { refusalOf } from "./refusals.ts"
-import type { Replica } from "./replica.ts"
+import { type MembershipRefusal, refusalOf } from "./refusals.ts"
+import type { PendingRequest, Replica } from "./replica.ts"
 import { uniteBirths } from "./unite-births.ts"
 
 /** What a step needs to know of the cluster. */
@@ -16,6 +16,8 @@ export interface Ownership {
   readonly self: Participant
   /** Those to let in: who owns a partition, or is to, by all that this peer has heard. */
   readonly holdersOf: (address: Address) => ReadonlyArray<Participant>
+  /** Whether the cluster has agreed that a participant is put out. */
+  readonly isEjected: (participant: Participant) => boolean
   /** Whether this peer may let go of a partition: nothing that it knows makes it an owner. */
   readonly isReleased: (address: Address) => boolean
   /** The partition as it is born, if this peer owns it. */
@@ -37,22 +39,33 @@ const acknowledged = (replica: Replica, self: Participant): Replica => {
   return result !== null && Result.isSuccess(result) ? result.success : replica
 }
 
+const attempted = (
+  replica: Replica,
+  participants: ReadonlyArray<Participant>,
+  change: (replica: Replica, participant: Participant) => Result.Result<Replica, MembershipRefusal>
+): Replica =>
+  participants.reduce(
+    (before, participant) => Result.getOrElse(change(before, participant), () => before),
+    replica
+  )
+
 /**
- * Lets owners in that do not take part, and acknowledges. Nobody is put out here: a replica goes
- * only by its own Leave.
+ * Puts out who was ejected from the cluster, lets owners in that do not take part, and acknowledges.
+ * Whoever else takes part goes only by its own Leave. What cannot be done yet is done later: an
+ * owner whose Leave is not folded is let in when it is.
  */
 export const withOwners = (replica: Replica, address: Address, ownership: Ownership): Replica => {
-  const { self } = ownership
+  const { holdersOf, isEjected, self } = ownership
   const participants = replica.participants()
-  const missing = includes(participants, self)
-    ? ownership.holdersOf(address).filter((owner) => !includes(participants, owner))
-    : []
-  let next = replica
-  for (const participant of missing) {
-    const joined = next.participate({ issuer: self, participant })
-    if (Result.isSuccess(joined)) next = joined.success
-  }
-  return acknowledged(next, self)
+  if (!includes(participants, self)) return acknowledged(replica, self)
+  const ejected = attempted(replica, participants.filter(isEjected), (before, participant) =>
+    before.eject({ issuer: self, participant })
+  )
+  const missing = holdersOf(address).filter((owner) => !includes(participants, owner))
+  const joined = attempted(ejected, missing, (before, participant) =>
+    before.participate({ issuer: self, participant })
+  )
+  return acknowledged(joined, self)
 }
 
 /** Lets owners in before the partition is handed to one of them, and answers what is saved. */
@@ -65,30 +78,60 @@ export const letOwnersIn =
     return Result.succeed({ replica, value: replica, isSaved: true })
   }
 
+/** What a receiver hears, and from whom. */
+interface Incoming {
+  readonly address: Address
+  readonly incoming: Replica
+  readonly sender: Participant
+  readonly ownership: Ownership
+}
+
+/** Submits requests again that cannot count as they stand: each under its own id, so once. */
+const resubmitted = (
+  replica: Replica,
+  requests: ReadonlyArray<PendingRequest>,
+  self: Participant
+): Result.Result<Replica, ServiceError> => {
+  let next = replica
+  for (const { events, request } of requests) {
+    if (request === null) continue
+    const applied = next.apply({ issuer: self, events, request, pendingMax: Infinity })
+    if (Result.isFailure(applied)) return Result.fail(refusalOf(applied.failure))
+    next = applied.success.replica
+  }
+  return Result.succeed(next)
+}
+
 /** What a receiver makes of a state; `local` is null when it has none of that partition. */
 const mergeIncoming = (
   local: Replica | null,
-  incoming: Replica,
-  address: Address,
-  ownership: Ownership
+  { address, incoming, ownership, sender }: Incoming
 ): Result.Result<Replica | null, ServiceError> => {
+  const { self } = ownership
   const base = local ?? ownership.birthOf(address)
-  const takesPart = includes(incoming.participants(), ownership.self)
+  const takesPart = includes(incoming.participants(), self)
   if (base === null) {
     return takesPart ? Result.succeed(incoming) : Result.fail(notAnOwner(address))
   }
-  const merged = base.merge(incoming)
-  if (Result.isSuccess(merged)) return Result.succeed(merged.success.replica)
+  const heard = base.hear({ from: sender, to: self, state: incoming })
+  if (Result.isSuccess(heard)) {
+    const { dropped, replica } = heard.success
+    // One who is put out keeps what he has: what counts no more is submitted by his next life.
+    return replica.isEjected(self)
+      ? Result.fail(putOut(address))
+      : resubmitted(replica, dropped, self)
+  }
   if (local === null && takesPart) return Result.succeed(incoming)
-  return merged.failure._tag === "DifferentOrigins"
-    ? uniteBirths({
-        local: base,
-        incoming,
-        self: ownership.self,
-        isReleased: ownership.isReleased(address)
-      })
-    : Result.fail(refusalOf(merged.failure))
+  return heard.failure._tag === "DifferentOrigins"
+    ? uniteBirths({ local: base, incoming, self, isReleased: ownership.isReleased(address) })
+    : Result.fail(refusalOf(heard.failure))
 }
+
+const putOut = ({ application, key }: Address): ServiceError =>
+  new ServiceError({
+    code: "ejected",
+    message: `this peer was put out of ${application}/${key}`
+  })
 
 /** The answer to one state of another peer. */
 export interface Heard {
@@ -102,32 +145,39 @@ export const hearState =
   (options: {
     readonly address: Address
     readonly incoming: Replica
-    readonly sender: string
+    readonly sender: Participant
     readonly ownership: Ownership
     /** Whether the sender is told what came of it. */
     readonly isAnswered: boolean
   }): JobBody<Heard> =>
   (local, resident) => {
     const { address, incoming, isAnswered, ownership, sender } = options
-    return Result.map(mergeIncoming(local, incoming, address, ownership), (merged): Step<Heard> => {
-      if (merged === null) {
-        return { replica: null, value: { isSame: false, replica: incoming } }
+    return Result.map(
+      mergeIncoming(local, { address, incoming, ownership, sender }),
+      (merged): Step<Heard> => {
+        if (merged === null) {
+          return { replica: null, value: { isSame: false, replica: incoming } }
+        }
+        const replica = withOwners(merged, address, ownership)
+        // With no entry that is new to acknowledge, nothing is promised that was not saved before.
+        const isNews = replica !== merged || local === null
+        const isSame = acknowledged(incoming, ownership.self).digest() === replica.digest()
+        resident.told.set(sender.peer, (isAnswered ? replica : incoming).digest())
+        const value = { isSame, replica }
+        return { replica, value, isSaved: isNews || !isSame }
       }
-      const replica = withOwners(merged, address, ownership)
-      // With no entry that is new to acknowledge, nothing is promised that was not saved before.
-      const isNews = replica !== merged || local === null
-      const isSame = acknowledged(incoming, ownership.self).digest() === replica.digest()
-      resident.told.set(sender, (isAnswered ? replica : incoming).digest())
-      const value = { isSame, replica }
-      return { replica, value, isSaved: isNews || !isSame }
-    })
+    )
   }
 
 /** Notes that a peer durably holds just what was sent to it. Saved with the next change. */
 export const noteHeld =
-  (options: { readonly sent: Replica; readonly holder: Participant }): JobBody<void> =>
+  (options: {
+    readonly sent: Replica
+    readonly holder: Participant
+    readonly self: Participant
+  }): JobBody<void> =>
   (local, resident) => {
-    const { holder, sent } = options
+    const { holder, self, sent } = options
     const held = sent.acknowledge(holder)
     if (local === null || Result.isFailure(held)) {
       return Result.succeed({ replica: local, value: undefined })
@@ -136,8 +186,8 @@ export const noteHeld =
     if (local === sent) {
       return Result.succeed({ replica: held.success, value: undefined, isSaved: false })
     }
-    const merged = local.merge(held.success)
-    return Result.isFailure(merged)
-      ? Result.fail(refusalOf(merged.failure))
-      : Result.succeed({ replica: merged.success.replica, value: undefined, isSaved: false })
+    const heard = local.hear({ from: holder, to: self, state: held.success })
+    return Result.isFailure(heard)
+      ? Result.fail(refusalOf(heard.failure))
+      : Result.succeed({ replica: heard.success.replica, value: undefined, isSaved: false })
   }

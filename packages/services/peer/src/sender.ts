@@ -112,7 +112,7 @@ const takeIn = (
   const { engine, ownership } = context
   switch (reply.outcome.outcome) {
     case "same":
-      return engine.enqueue(address, noteHeld({ sent: replica, holder }))
+      return engine.enqueue(address, noteHeld({ sent: replica, holder, self: ownership.self }))
     case "refused":
       return context.warn("a peer refused a state", {
         ...address,
@@ -128,7 +128,7 @@ const takeIn = (
       const heard = hearState({
         address,
         incoming: incoming.success,
-        sender: holder.peer,
+        sender: holder,
         ownership,
         isAnswered: false
       })

@@ -26,11 +26,21 @@ const written = (replica: Replica, options: { issuer: string; amount: number }):
 }
 
 /** What a peer makes of a state that it hears; what it refuses changes nothing. */
-const hear = (self: Participant, local: Replica | null, incoming: Replica): Replica | null => {
+const hear = (
+  self: Participant,
+  local: Replica | null,
+  { from, incoming }: { readonly from: Participant; readonly incoming: Replica }
+): Replica | null => {
   const resident = new PartitionTable().admit(address, { replica: local, isDamaged: false }, 0)
   const isReleased = (): boolean => after.every(({ peer }) => peer !== self.peer)
-  const ownership = { self, holdersOf: () => after, isReleased, birthOf: () => null }
-  const step = hearState({ address, incoming, sender: "x", ownership, isAnswered: true })
+  const ownership = {
+    self,
+    holdersOf: () => after,
+    isEjected: () => false,
+    isReleased,
+    birthOf: () => null
+  }
+  const step = hearState({ address, incoming, sender: from, ownership, isAnswered: true })
   return Result.match(step(local, resident), {
     onFailure: () => local,
     onSuccess: ({ replica }) => replica
@@ -43,7 +53,13 @@ class World {
   tell(from: string, to: string): void {
     const state = this.replicas.get(from) ?? null
     if (state === null || from === to) return
-    this.replicas.set(to, hear(makeParticipant(to), this.replicas.get(to) ?? null, state))
+    this.replicas.set(
+      to,
+      hear(makeParticipant(to), this.replicas.get(to) ?? null, {
+        from: makeParticipant(from),
+        incoming: state
+      })
+    )
   }
 
   /** Everybody tells everybody until nothing is new. */

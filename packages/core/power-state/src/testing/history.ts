@@ -1,19 +1,21 @@
 /**
- * A little world for property tests: replicas, a network that loses, repeats and reorders, crashes
- * that go back to what was saved, joins and leaves. Each step asserts what must hold of each step.
+ * A little world for property tests: replicas, a network that loses, repeats, reorders and is cut,
+ * crashes that go back to what was saved, deaths, joins, leaves, ejections that contradict each
+ * other, and returns under a new incarnation. Each step asserts what must hold of each step.
  */
 import { Result } from "effect"
-import type { ConsistentOutput, Participant } from "../index.ts"
+import type { Authority, Participant } from "../index.ts"
 import {
   acknowledge,
-  compareEventIds,
   disassociate,
+  eject,
+  ejectionMark,
   event,
-  formatEventId,
+  formatParticipant,
+  hear,
   infimumId,
-  invariants,
+  isEjected,
   makeParticipant,
-  merge,
   participate,
   pendingCount,
   projectedParticipants,
@@ -21,66 +23,113 @@ import {
   sameParticipant,
   stateHash
 } from "../index.ts"
+import { check, Oracle } from "./oracle.ts"
 import type { Words } from "./replicas.ts"
 import { born, wordList } from "./replicas.ts"
 
-const KINDS = [
+const CALM = [
   ...(["write", "write", "repeat", "draft", "send", "send", "send"] as const),
   ...(["deliver", "deliver", "deliver", "lose", "join", "leave"] as const)
+]
+const STORMY = [
+  ...CALM,
+  ...CALM,
+  ...(["send", "send", "deliver", "deliver", "deliver", "write", "learn"] as const),
+  ...(["eject", "learn", "return", "die", "cut", "mend"] as const)
 ]
 
 /** One step of a history; numbers pick among whatever there is at that moment. */
 export interface Command {
-  readonly kind: (typeof KINDS)[number]
+  readonly kind: (typeof STORMY)[number]
   readonly who: number
   readonly what: number
 }
 
 /** A step out of any three numbers. */
 export const commandOf = ([kind, who, what]: readonly [number, number, number]): Command => ({
-  kind: KINDS[kind % KINDS.length] ?? "write",
+  kind: CALM[kind % CALM.length] ?? "write",
+  who,
+  what
+})
+
+/** The same, with ejections, deaths and cuts of the network. */
+export const stormyCommandOf = ([kind, who, what]: readonly [number, number, number]): Command => ({
+  kind: STORMY[kind % STORMY.length] ?? "write",
   who,
   what
 })
 
 interface Message {
+  readonly from: string
   readonly to: string
   readonly state: Words
 }
 
-const check = (isTrue: boolean, what: string): void => {
-  if (!isTrue) throw new Error(what)
-}
+const JOINERS_MAX = 3
+const RETURNS_MAX = 2
 
-const notBelow = (after: Words, before: Words): boolean => {
-  const [left, right] = [infimumId(after), infimumId(before)]
-  return right === null || (left !== null && compareEventIds(left, right) >= 0)
-}
-
+/** What a history leads to; `who` are the replicas by the names of their participants. */
 export class Cluster {
   readonly replicas = new Map<string, Words>()
+  readonly participants = new Map<string, Participant>()
   readonly written = new Set<string>()
-  readonly outputs = new Map<string, ConsistentOutput<number>>()
+  readonly oracle = new Oracle()
   readonly network: Array<Message> = []
+  readonly dead = new Set<string>()
+  readonly spent = new Set<string>()
+  /** What the cluster agreed: whom it ejected, in this order. */
+  readonly decisions: Array<string> = []
+  readonly #decisionsKnown = new Map<string, number>()
+  readonly #authority: Authority
   #joined = 0
+  #returned = 0
+  #isCut: (from: string, to: string) => boolean = () => false
 
-  constructor(names: ReadonlyArray<string>) {
-    for (const name of names)
-      this.replicas.set(name, born(names.map((each) => makeParticipant(each))))
+  constructor(names: ReadonlyArray<string>, authority: Authority = "majority") {
+    this.#authority = authority
+    const founders = names.map((each) => makeParticipant(each))
+    for (const founder of founders) this.#begin(founder, born(founders, { authority }))
   }
 
+  get outputs() {
+    return this.oracle.outputs
+  }
+
+  #begin(participant: Participant, state: Words): void {
+    const name = formatParticipant(participant)
+    this.participants.set(name, participant)
+    this.save(name, state)
+  }
+
+  self(name: string): Participant {
+    return this.participants.get(name)!
+  }
+
+  state(name: string): Words {
+    return this.replicas.get(name)!
+  }
+
+  isIn(state: Words, name: string): boolean {
+    return projectedParticipants(state).some((each) => sameParticipant(each, this.self(name)))
+  }
+
+  /** Whether he runs, takes part as far as he knows, and knows of no decision against him. */
   takesPart(name: string): boolean {
-    const state = this.replicas.get(name)!
-    return projectedParticipants(state).some((each) => each.peer === name)
+    return !this.#isSilent(name) && this.isIn(this.state(name), name)
   }
 
-  /** Those that take part as far as anyone who takes part knows. */
+  /** Dead, spent, or ejected by a decision of the cluster that he knows. */
+  #isSilent(name: string): boolean {
+    const known = this.decisions.slice(0, this.#decisionsKnown.get(name) ?? 0)
+    return this.dead.has(name) || this.spent.has(name) || known.includes(name)
+  }
+
   live(): ReadonlyArray<string> {
     return [...this.replicas.keys()].filter((name) => this.takesPart(name))
   }
 
   summary(name: string) {
-    const state = this.replicas.get(name)!
+    const state = this.state(name)
     return {
       value: projectedValue(state),
       pending: pendingCount(state),
@@ -93,6 +142,7 @@ export class Cluster {
   run({ kind, what, who }: Command): void {
     const names = [...this.replicas.keys()]
     const name = names[who % names.length]!
+    const other = names[what % names.length]!
     switch (kind) {
       case "write":
         return this.write(name, `r${this.written.size}`)
@@ -103,7 +153,7 @@ export class Cluster {
       case "draft":
         return this.writeThenCrash(name)
       case "send":
-        return this.send(name, names[what % names.length]!)
+        return this.send(name, other)
       case "deliver":
         return this.deliver(who, what % 3 === 0)
       case "lose":
@@ -113,107 +163,178 @@ export class Cluster {
         return this.join(name, what)
       case "leave":
         return this.leave(name)
+      case "eject":
+        return this.eject(name, other)
+      case "learn":
+        return this.learn(name, what)
+      case "return":
+        return this.returnAnew(name, other)
+      case "die":
+        if (what % 3 === 0) this.dead.add(name)
+        return
+      case "cut":
+        this.#isCut = (from, to) =>
+          (what >> (names.indexOf(from) % 8)) % 2 !== (what >> (names.indexOf(to) % 8)) % 2
+        return
+      case "mend":
+        this.#isCut = () => false
+        return
     }
   }
 
   /** Everything that leaves or counts goes through here: acknowledged, checked, then saved. */
   save(name: string, state: Words): void {
-    const self = makeParticipant(name)
-    const before = this.replicas.get(name)
-    const isIn = projectedParticipants(state).some((each) => sameParticipant(each, self))
-    const result = isIn
-      ? Result.getOrThrow(acknowledge(wordList, state, self))
-      : { state, outputs: [] }
-    this.note(result.outputs)
-    check(before === undefined || notBelow(result.state, before), "the infimum went down")
-    const violations = invariants(wordList, result.state)
-    check(violations.length === 0, JSON.stringify(violations))
+    const self = this.self(name)
+    const result =
+      this.isIn(state, name) && !this.#isSilent(name)
+        ? Result.getOrThrow(acknowledge(wordList, state, self))
+        : { state, outputs: [] }
+    this.oracle.note(result.outputs)
+    this.oracle.checkStep(this.replicas.get(name), result.state)
     this.replicas.set(name, result.state)
-  }
-
-  note(outputs: ReadonlyArray<ConsistentOutput<number>>): void {
-    for (const output of outputs) {
-      const id = formatEventId(output.id)
-      const known = this.outputs.get(id)
-      check(known === undefined || known.output === output.output, `two outputs of ${id}`)
-      this.outputs.set(id, output)
-    }
+    this.carryOut(name)
   }
 
   write(name: string, request: string): void {
     if (!this.takesPart(name)) return
-    const issuer = makeParticipant(name)
-    const reply = event(wordList, this.replicas.get(name)!, { issuer, event: request, request })
-    this.save(name, Result.getOrThrow(reply).state)
+    const issuer = this.self(name)
+    const asked = { issuer, event: request, request }
+    const reply = Result.getOrThrow(event(wordList, this.state(name), asked))
+    this.save(name, reply.state)
     this.written.add(request)
+    if (!reply.isRepeat && reply.id !== null) this.oracle.wrote(reply.id, request)
   }
 
   writeThenCrash(name: string): void {
     if (!this.takesPart(name)) return
-    const issuer = makeParticipant(name)
-    const before = this.replicas.get(name)!
+    const before = this.state(name)
     const hash = stateHash(before)
-    Result.getOrThrow(event(wordList, before, { issuer, event: "lost", request: "lost" }))
+    const asked = { issuer: this.self(name), event: "lost", request: "lost" }
+    Result.getOrThrow(event(wordList, before, asked))
     check(hash === stateHash(before), "a state changed")
   }
 
   send(from: string, to: string): void {
-    if (from !== to) this.network.push({ to, state: this.replicas.get(from)! })
+    if (from === to || this.#isSilent(from) || this.#isCut(from, to)) return
+    this.network.push({ from, to, state: this.state(from) })
   }
 
   deliver(which: number, isRepeated: boolean): void {
     if (this.network.length === 0) return
     const index = which % this.network.length
-    const { state, to } = this.network[index]!
+    const message = this.network[index]!
     if (!isRepeated) this.network.splice(index, 1)
-    this.hear(to, state)
+    this.hear(message)
   }
 
-  /** One who has left hears nothing, unless what comes says that he was let in again. */
-  hear(name: string, incoming: Words): void {
-    const self = makeParticipant(name)
-    const isIn = (state: Words) =>
-      projectedParticipants(state).some((each) => sameParticipant(each, self))
-    const local = this.replicas.get(name)!
-    if (!isIn(local) && !isIn(incoming)) return
-    const merged = Result.getOrThrow(merge(wordList, local, incoming))
-    check(merged.renegades.length === 0, `renegades: ${JSON.stringify(merged.renegades)}`)
-    this.note(merged.outputs)
-    this.save(name, merged.state)
+  hear({ from, state, to }: Message): void {
+    if (this.dead.has(to)) return
+    const parties = { from: this.self(from), to: this.self(to) }
+    const heard = hear(wordList, this.state(to), { ...parties, state })
+    if (Result.isFailure(heard)) {
+      check(heard.failure._tag === "SenderRefused", heard.failure.message)
+      return
+    }
+    this.oracle.note(heard.success.outputs)
+    this.oracle.gaveBack(to, heard.success.dropped)
+    // Who is given entries back was not in good standing: he comes again as the next incarnation.
+    if (heard.success.dropped.length > 0) this.spent.add(to)
+    this.save(to, heard.success.state)
   }
 
   /** A new one begins with the state that lets it in; one who left merges it with his last. */
   join(name: string, what: number): void {
     if (!this.takesPart(name)) return
-    const gone = [...this.replicas.keys()].filter((each) => !this.takesPart(each))
-    const isAgain = gone.length > 0 && what % 2 === 0
-    if (!isAgain && this.#joined >= 3) return
-    const joiner = isAgain ? gone[what % gone.length]! : `j${(this.#joined += 1)}`
-    const participant: Participant = makeParticipant(joiner)
-    const before = this.replicas.get(name)!
-    const state = Result.getOrThrow(
-      participate(wordList, before, { issuer: makeParticipant(name), participant })
+    const gone = [...this.replicas.keys()].filter(
+      (each) => !this.dead.has(each) && !this.takesPart(each) && !this.#isOut(each)
     )
-    this.save(name, state)
-    if (isAgain) this.hear(joiner, this.replicas.get(name)!)
-    else this.save(joiner, this.replicas.get(name)!)
+    if (gone.length > 0 && what % 2 === 0) {
+      const again = gone[what % gone.length]!
+      if (this.#letIn(name, this.self(again))) {
+        this.hear({ from: name, to: again, state: this.state(name) })
+      }
+    } else if (this.#joined < JOINERS_MAX) {
+      const joiner = makeParticipant(`j${(this.#joined += 1)}`)
+      if (this.#letIn(name, joiner)) this.#begin(joiner, this.state(name))
+    }
+  }
+
+  #isOut(name: string): boolean {
+    const isSpent = this.spent.has(name) || this.decisions.includes(name)
+    return isSpent || isEjected(this.state(name), this.self(name))
+  }
+
+  #letIn(issuer: string, participant: Participant): boolean {
+    const command = { issuer: this.self(issuer), participant }
+    const joined = participate(wordList, this.state(issuer), command)
+    if (Result.isSuccess(joined)) this.save(issuer, joined.success)
+    return Result.isSuccess(joined)
   }
 
   leave(name: string): void {
-    const left = disassociate(wordList, this.replicas.get(name)!, makeParticipant(name))
+    if (!this.takesPart(name)) return
+    const left = disassociate(wordList, this.state(name), this.self(name))
     if (Result.isSuccess(left)) this.save(name, left.success)
   }
 
-  /** Everybody hears everybody, those who left too, until nothing changes. */
+  /** By majority at once; by the cluster's authority the cluster decides, and each learns of it. */
+  eject(name: string, other: string): void {
+    if (name === other || !this.takesPart(name)) return
+    if (this.#authority === "majority") return this.ejectFrom(name, other)
+    if (!this.decisions.includes(other)) this.decisions.push(other)
+    this.learn(name, 0)
+  }
+
+  /** Of the cluster's decisions a prefix; who knows that he is ejected does nothing any more. */
+  learn(name: string, what: number): void {
+    if (!this.takesPart(name)) return
+    const known = this.#decisionsKnown.get(name) ?? 0
+    const until = what % 3 === 0 ? this.decisions.length : known + 1
+    this.#decisionsKnown.set(name, Math.min(until, this.decisions.length))
+    this.carryOut(name)
+  }
+
+  /** Whoever the cluster ejected is ejected, also where he is found to take part only now. */
+  carryOut(name: string): void {
+    for (const decided of this.decisions.slice(0, this.#decisionsKnown.get(name) ?? 0)) {
+      if (this.takesPart(name) && this.isIn(this.state(name), decided)) {
+        this.ejectFrom(name, decided)
+      }
+    }
+  }
+
+  ejectFrom(name: string, other: string): void {
+    const command = { issuer: this.self(name), participant: this.self(other) }
+    const ejected = eject(wordList, this.state(name), command)
+    if (Result.isSuccess(ejected)) this.save(name, ejected.success)
+  }
+
+  /** One who knows what became of his entries comes back under the next incarnation. */
+  returnAnew(name: string, other: string): void {
+    const { incarnation, peer } = this.self(other)
+    const next = makeParticipant(peer, incarnation + 1)
+    const isDecided = ejectionMark(this.state(other), this.self(other)) !== null
+    if ((!isDecided && !this.spent.has(other)) || this.dead.has(other) || !this.takesPart(name))
+      return
+    if (this.participants.has(formatParticipant(next)) || this.#returned >= RETURNS_MAX) return
+    this.#returned += 1
+    if (this.#letIn(name, next)) this.#begin(next, this.state(name))
+  }
+
+  /** Everybody who runs hears everybody, those who left too, until nothing changes. */
   heal(): void {
     this.network.length = 0
-    const names = [...this.replicas.keys()]
-    for (let round = 0; round < 20; round += 1) {
-      const before = names.map((name) => stateHash(this.replicas.get(name)!)).join()
+    this.#isCut = () => false
+    const names = [...this.replicas.keys()].filter((name) => !this.dead.has(name))
+    const hashes = () => names.map((name) => stateHash(this.state(name))).join()
+    for (let round = 0; round < 30; round += 1) {
+      const before = hashes()
+      for (const name of names) this.learn(name, 0)
       for (const from of names) {
-        for (const to of names) if (from !== to) this.hear(to, this.replicas.get(from)!)
+        if (this.#isSilent(from)) continue
+        for (const to of names) if (from !== to) this.hear({ from, to, state: this.state(from) })
       }
-      if (before === names.map((name) => stateHash(this.replicas.get(name)!)).join()) return
+      if (before === hashes()) return
     }
     throw new Error("it does not settle")
   }

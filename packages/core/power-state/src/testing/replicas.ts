@@ -1,6 +1,6 @@
 /** What the tests of this package share: an application that shows order, and terse calls. */
 import { Result } from "effect"
-import type { Application, Fold, Participant, PowerState } from "../index.ts"
+import type { Application, Birth, Fold, Participant, PowerState } from "../index.ts"
 import { acknowledge, create, event, makeParticipant, merge } from "../index.ts"
 import { Schema } from "effect"
 
@@ -23,20 +23,20 @@ export const wordListApplication: Application<string, number, ReadonlyArray<stri
 
 export type Words = PowerState<string, number, ReadonlyArray<string>>
 
-export const [alice, bob, carol, dave] = [
+export const [alice, bob, carol, dave, erin] = [
   makeParticipant("alice"),
   makeParticipant("bob"),
   makeParticipant("carol"),
-  makeParticipant("dave")
+  makeParticipant("dave"),
+  makeParticipant("erin")
 ] as const
 
 export const origin = { key: "words", epoch: 0, lineage: 0 }
 
-export const born = (participants: ReadonlyArray<Participant>, requestWindow?: number): Words =>
-  create(
-    wordList,
-    requestWindow === undefined ? { origin, participants } : { origin, participants, requestWindow }
-  )
+export const born = (
+  participants: ReadonlyArray<Participant>,
+  options: Pick<Birth, "requestWindow" | "authority"> = {}
+): Words => create(wordList, { origin, participants, ...options })
 
 /** One word by `issuer`, not acknowledged. */
 export const write = (

@@ -66,6 +66,8 @@ const describeEntry = (entry: Entry<string>): string => {
       return `${idOf(entry)} lets ${nameOf(entry.participant)} in`
     case "Leave":
       return `${idOf(entry)} leaves`
+    case "Eject":
+      return `${idOf(entry)} puts ${nameOf(entry.participant)} out`
   }
 }
 
@@ -88,7 +90,8 @@ class World {
       const name = command.word("a replica")
       if (command.word("of") !== "of") throw new Error("a birth is of participants")
       const founders = command.rest().map(participantOf)
-      const state = born(founders, command.numberSetting("window"))
+      const requestWindow = command.numberSetting("window")
+      const state = born(founders, requestWindow === undefined ? {} : { requestWindow })
       this.replicas.set(name, state)
       return []
     },

@@ -1,0 +1,131 @@
+/**
+ * What a replica makes of the state of another: it takes it only from one whose word counts.
+ *
+ *   sender      known here to be ejected          nothing is taken; he is to be told
+ *               let in by nobody whose Join counts    likewise
+ *               known here to have left           nothing is taken: his last state came with that
+ *   receiver    knows that he is ejected          takes what comes, folds nothing of his own
+ *               has left                          takes only that he is let in again, or is gone
+ *   anything else is merged.
+ *
+ * Why it is safe: see `seal.ts`. One whose ejection is decided in what comes takes it from anyone:
+ * it cannot be otherwise any more.
+ */
+import { Result } from "effect"
+import type { Fold } from "./application.ts"
+import type { MembershipEntry } from "./entry.ts"
+import type { MergeError } from "./errors.ts"
+import { SenderRefused } from "./errors.ts"
+import type { EventId } from "./event-id.ts"
+import { compareEventIds } from "./event-id.ts"
+import {
+  isEjecting,
+  isKnownEjected,
+  isLeaving,
+  isProjectedParticipant,
+  markOf
+} from "./membership.ts"
+import type { Merged } from "./merge.ts"
+import { folded, unite } from "./merge.ts"
+import type { Participant } from "./participant.ts"
+import { sameParticipant } from "./participant.ts"
+import { standingOf } from "./standing.ts"
+import type { PowerState } from "./state.ts"
+
+/** A state on its way from one participant to another. */
+export interface Delivery<E, O, S> {
+  readonly from: Participant
+  readonly to: Participant
+  readonly state: PowerState<E, O, S>
+}
+
+type AnyState = PowerState<unknown, unknown, unknown>
+
+const isDeparted = ({ infimum }: AnyState, participant: Participant): boolean =>
+  infimum.departed.some((each) => sameParticipant(each.participant, participant))
+
+const isKnownLeaver = (state: AnyState, participant: Participant): boolean =>
+  isLeaving(state.membership, participant) || isDeparted(state, participant)
+
+const lastLeave = (united: AnyState, sender: Participant): MembershipEntry | undefined =>
+  united.membership.findLast(
+    (entry) => entry._tag === "Leave" && sameParticipant(entry.issuer, sender)
+  )
+
+const isAmong = (membership: ReadonlyArray<MembershipEntry>, id: EventId): boolean =>
+  membership.some((entry) => compareEventIds(entry, id) === 0)
+
+/** Whether he has left by all that is known, and his last Leave was known here before. */
+const isGone = (local: AnyState, united: AnyState, sender: Participant): boolean => {
+  if (isProjectedParticipant(united, sender)) return false
+  const last = lastLeave(united, sender)
+  return last === undefined ? isDeparted(united, sender) : isAmong(local.membership, last)
+}
+
+/**
+ * Whether what came says that one who has left is let in again, that his Leave is folded, or that
+ * none of his entries ever counted. Nothing else concerns him.
+ */
+const concernsLeaver = (
+  { dropped, state }: Merged<unknown, unknown, unknown>,
+  incoming: AnyState,
+  self: Participant
+): boolean =>
+  isProjectedParticipant(state, self) || isDeparted(incoming, self) || dropped.length > 0
+
+/**
+ * Whether he is in good standing, or was until a Leave that came just now: by all Joins that are
+ * known now, and the ejections that were known here before. What he tells of ejections is news like
+ * any other; to refuse him for it would leave those waiting who do not know it.
+ */
+const isCounted = (local: AnyState, united: AnyState, sender: Participant): boolean => {
+  const last = lastLeave(united, sender)
+  const membership = united.membership.filter(
+    (entry) =>
+      entry !== last && (entry._tag !== "Eject" || isEjecting(local.membership, entry.participant))
+  )
+  return standingOf({ ...united, membership }).survivors.some((each) =>
+    sameParticipant(each, sender)
+  )
+}
+
+/** Nothing of the state is taken; entries above a Leave are given back to whoever wrote them. */
+const untouched = <E, O, S>(
+  local: PowerState<E, O, S>,
+  { renegades }: Merged<E, O, S>,
+  sender: Participant
+): Merged<E, O, S> => ({
+  state: local,
+  outputs: [],
+  renegades: renegades.filter((entry) => sameParticipant(entry.issuer, sender)),
+  dropped: []
+})
+
+/**
+ * The state of `to` after it has heard the state of `from`. Acknowledge afterwards, save together
+ * with what was dropped, and only then let the result leave. Costs what a merge costs.
+ */
+export const hear = <E, O, S>(
+  fold: Fold<E, O, S>,
+  local: PowerState<E, O, S>,
+  { from, state: incoming, to }: Delivery<E, O, S>
+): Result.Result<Merged<E, O, S>, MergeError | SenderRefused> => {
+  const result = unite(fold, local, incoming)
+  if (Result.isFailure(result)) return Result.fail(result.failure)
+  const united = result.success
+  if (markOf(incoming, to) !== undefined) return Result.succeed(united)
+  if (isKnownEjected(local, from) || markOf(incoming, from) !== undefined) {
+    return Result.fail(new SenderRefused({ sender: from, reason: "ejected" }))
+  }
+  if (isGone(local, united.state, from)) {
+    return Result.succeed(untouched(local, united, from))
+  }
+  if (!isCounted(local, united.state, from)) {
+    return Result.fail(new SenderRefused({ sender: from, reason: "stranger" }))
+  }
+  const hasLeft = isKnownLeaver(local, to) && !isProjectedParticipant(local, to)
+  if (hasLeft && !isKnownEjected(local, to) && !concernsLeaver(united, incoming, to)) {
+    return Result.succeed({ state: local, outputs: [], renegades: [], dropped: [] })
+  }
+  return Result.succeed(isKnownEjected(united.state, to) ? united : folded(fold, local, united))
+}
