@@ -1,11 +1,12 @@
 /** `holdfast peers`: who holds the catalogue, and what one of them says of itself. */
-import { jsonFlag } from "@holdfast/process"
+import { failure, jsonFlag } from "@holdfast/process"
 import { PeerId, type PeerOperations } from "@holdfast/wire"
 import { Effect } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { connectedLayer, connectionFlags } from "../connection/connect.ts"
 import {
-  leavePeers,
+  ejectPeer,
+  leavePeer,
   type PeerClusterView,
   peerClusterOf,
   peersOf,
@@ -104,13 +105,38 @@ const cluster = Command.make("cluster", {}, () =>
 const leave = Command.make("leave", showFlags, ({ peer }) =>
   Effect.gen(function* () {
     const { cluster: name, json } = yield* peers
-    yield* leavePeers({ cluster: name, peer })
+    yield* leavePeer({ cluster: name, peer })
     const next = "its process ends when the others hold what it owned"
     yield* writeLine(json ? toJson({ peer, phase: "leaving" }) : `${peer} leaves; ${next}`)
   })
 ).pipe(Command.withDescription("Let a peer give away what it owns, and go"))
 
-/** `holdfast peers`, and `holdfast peers show|leave ID`, `holdfast peers cluster`. */
+const ejectFlags = {
+  ...showFlags,
+  yes: Flag.Boolean("yes").pipe(
+    Flag.withDescription(
+      "Yes: what this peer alone holds is lost, and it never comes back as it is"
+    ),
+    Flag.withDefault(false)
+  )
+}
+
+const eject = Command.make("eject", ejectFlags, ({ peer, yes }) =>
+  Effect.gen(function* () {
+    const { cluster: name, json } = yield* peers
+    if (!yes) {
+      return yield* failure(
+        `what ${peer} alone holds is lost when it is ejected, and its store cannot be used again: ` +
+          "say --yes; a peer that runs gives everything away by `peers leave`"
+      )
+    }
+    yield* ejectPeer({ cluster: name, peer })
+    const next = "what it held is copied from the others"
+    yield* writeLine(json ? toJson({ peer, phase: "ejected" }) : `${peer} is ejected; ${next}`)
+  })
+).pipe(Command.withDescription("Put a peer out that will not come back"))
+
+/** `holdfast peers`, and `holdfast peers show|leave|eject ID`, `holdfast peers cluster`. */
 export const peersCommand = peers.pipe(
   Command.withHandler(({ cluster, json }) =>
     Effect.flatMap(peersOf(cluster), (found) =>
@@ -118,6 +144,6 @@ export const peersCommand = peers.pipe(
     )
   ),
   Command.withDescription("The peers that hold the catalogue"),
-  Command.withSubcommands([show, cluster, leave]),
+  Command.withSubcommands([show, cluster, leave, eject]),
   Command.provide((options) => connectedLayer(options))
 )

@@ -18,6 +18,7 @@ const askStatus = ask(MetadataOperations.status)
 const askDevices = ask(MetadataOperations.devices)
 const askPeer = ask(PeerOperations.peerStatus)
 const askCluster = ask(PeerMembershipOperations.cluster)
+const askEject = ask(PeerMembershipOperations.eject)
 const askLeave = ask(PeerMembershipOperations.leave)
 const askPartitions = ask(PeerOperations.partitions)
 const askPartition = ask(PeerOperations.partition)
@@ -78,8 +79,12 @@ export const peerClusterOf = (cluster: string) => askCluster({ cluster, request:
 export type PeerClusterView = typeof PeerMembershipOperations.cluster.response.Type
 
 /** Lets a peer give away what it owns and go. */
-export const leavePeers = (options: { readonly cluster: string; readonly peer: PeerId }) =>
+export const leavePeer = (options: { readonly cluster: string; readonly peer: PeerId }) =>
   askLeave({ cluster: options.cluster, request: { peer: options.peer } })
+
+/** Puts a peer out that will not come back. */
+export const ejectPeer = (options: { readonly cluster: string; readonly peer: PeerId }) =>
+  askEject({ cluster: options.cluster, request: { peer: options.peer } })
 
 /** The partitions of an application that a peer holds. */
 export type PartitionsView = typeof PeerOperations.partitions.response.Type

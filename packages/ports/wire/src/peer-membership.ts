@@ -38,6 +38,18 @@ export const leave = operation({
   response: Schema.Struct({})
 })
 
+/**
+ * Puts a member out that will not come back: its life is over for ever, and the keys it held are
+ * copied from the others. A majority of the members must be there to decide it. Errors:
+ * `not-a-member`, `last-member`, `self-ejection`, `no-majority`, `write-concern-not-met`.
+ */
+export const eject = operation({
+  service: "peer",
+  name: "eject",
+  request: Schema.Struct({ peer: PeerId }),
+  response: Schema.Struct({})
+})
+
 /** A member as the cluster agrees on it. */
 export const MemberView = Schema.Struct({
   peer: PeerId,

@@ -16,7 +16,9 @@ const Identity = Schema.Struct({
   cluster: ClusterId,
   peer: PeerId,
   incarnation: Count,
-  boot: Count
+  boot: Count,
+  /** The life is over: nothing is done under it any more. */
+  ended: Schema.optionalKey(Schema.Literals(["left", "ejected"]))
 })
 /** Who a process is. */
 export type Identity = typeof Identity.Type
@@ -57,12 +59,24 @@ const readIdentity = Effect.fnUntraced(function* (stored: Uint8Array) {
   )
 })
 
+/** Fails, as the life of this store has ended for its cluster. */
+export const lifeIsOver = (
+  { incarnation, peer }: Identity,
+  end: "left" | "ejected"
+): Effect.Effect<never, StartRefused> =>
+  refuseStart(
+    end,
+    `${peer}.${incarnation} has ${end === "left" ? "left" : "been ejected from"} the cluster ` +
+      "for good; to take part again it starts on an empty store and joins"
+  )
+
 const recover = (settings: PeerSettings, stored: Identity) => {
   if (stored.peer !== settings.peer || stored.cluster !== settings.cluster) {
     const whose = `peer ${stored.peer} of cluster ${stored.cluster}`
     const wanted = `peer ${settings.peer} of cluster ${settings.cluster}`
     return refuseStart("other-peer", `the store is that of ${whose}, not of ${wanted}`)
   }
+  if (stored.ended !== undefined) return lifeIsOver(stored, stored.ended)
   if (settings.start === "new") {
     return refuseStart("not-empty", "the store is not empty; recover it, or name an empty one")
   }

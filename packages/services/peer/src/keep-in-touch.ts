@@ -51,9 +51,9 @@ export const compareWith = Effect.fnUntraced(function* (parts: PeerParts, peer: 
   yield* countOutcome(roundsTotal, Result.isSuccess(result) ? "ok" : "failed")
   if (Result.isSuccess(result)) return
   const { failure } = result
-  // Who was cut off when it was put out hears of it here; who leaves knows by itself.
-  const isOut = failure instanceof ServiceError && failure.code === "ejected"
-  if (isOut) parts.view.noteEnd("ejected")
+  // Who was cut off when it was put out hears of it here, and who left, that all know of it.
+  const end = failure instanceof ServiceError ? failure.code : ""
+  if (end === "ejected" || end === "left") parts.view.noteEnd(end)
   return yield* Effect.fail(failure)
 })
 

@@ -111,6 +111,26 @@ export const handleLeave =
       return { response: {} }
     })
 
+/** Answers `eject`. */
+export const handleEject =
+  (context: AntiEntropyContext) =>
+  (
+    { peer }: { readonly peer: PeerId },
+    { requestId }: RequestContext
+  ): Effect.Effect<Answer<object>, ServiceError> =>
+    Effect.gen(function* () {
+      const { membership, ownership } = context
+      const member = memberOf(membership.projected, peer)
+      if (member === undefined) return yield* noMember(peer)
+      const participant = { peer, incarnation: member.incarnation }
+      yield* recordChange(context, {
+        event: { _tag: "Ejected", ...participant },
+        request: requestId,
+        amend: (changed) => changed.eject({ issuer: ownership.self, participant })
+      })
+      return { response: {} }
+    })
+
 const noMember = (peer: PeerId): ServiceError =>
   new ServiceError({ code: "not-a-member", message: `${peer} is no member of the cluster` })
 

@@ -2,13 +2,18 @@
 import * as memory from "@holdfast/adapter-memory"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
+import type { PeerTimes } from "./index.ts"
 import { codeOf, eventually, keyOf, makeCluster, makeWorld } from "./testing/cluster.ts"
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
-const filled = Effect.fnUntraced(function* (names: ReadonlyArray<string>, count: number) {
+const filled = Effect.fnUntraced(function* (
+  names: ReadonlyArray<string>,
+  count: number,
+  times: Partial<PeerTimes> = {}
+) {
   const world = yield* makeWorld(memory)
-  const cluster = yield* makeCluster(world, names)
+  const cluster = yield* makeCluster(world, names, { times })
   yield* Effect.forEach(
     numbers(count),
     (number) => cluster.add(keyOf(number), [1], { writeConcern: "all" }),
@@ -30,6 +35,12 @@ const settled = (cluster: Cluster, at: string, members: ReadonlyArray<string>) =
       assert.strictEqual(view.step, null)
       assert.strictEqual(view.pending, 0)
       assert.isTrue(view.members.every(({ share }) => share > 0))
+      // What somebody who is gone still owns is yet to be copied.
+      assert.approximately(
+        view.members.reduce((sum, { share }) => sum + share, 0),
+        1,
+        1e-6
+      )
       return view
     })
   )
@@ -183,6 +194,86 @@ describe("a leave", () => {
       const { cluster } = yield* filled(["a"], 1)
       assert.strictEqual(yield* codeOf(cluster.leave("a")), "last-member")
       assert.strictEqual(yield* codeOf(cluster.leave("z")), "not-a-member")
+    })
+  )
+})
+
+describe("an ejection", () => {
+  it.live("peer-T1: it waits for no step; what was lost is copied, and nothing is missing", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a", "b", "c", "d"], 60)
+      yield* cluster.stop("b")
+      yield* cluster.eject("b", "a")
+      yield* settled(cluster, "a", ["a", "c", "d"])
+      assert.deepStrictEqual(yield* found(cluster, "c", 25), sortedKeys(60))
+      for (const number of [3, 17, 44]) {
+        const reply = yield* cluster.add(keyOf(number), [1], { writeConcern: "all" })
+        assert.deepStrictEqual(reply, { outputs: [2], heldBy: 3 })
+        const shown = yield* cluster.show(keyOf(number), "d")
+        assert.deepStrictEqual(shown.participants, ["a.0", "c.0", "d.0"])
+      }
+    })
+  )
+
+  it.live("peer-T46, peer-B41: one that missed its own ejection is told, and serves no more", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a", "b", "c", "d"], 10)
+      yield* cluster.stop("b")
+      yield* cluster.eject("b", "a")
+      yield* settled(cluster, "a", ["a", "c", "d"])
+      const b = yield* cluster.start("b")
+      assert.strictEqual(yield* b.ended, "ejected")
+      assert.strictEqual(yield* codeOf(cluster.view("b")), "ejected")
+      yield* cluster.stop("b")
+      assert.deepStrictEqual(yield* found(cluster, "a", 25), sortedKeys(10))
+    })
+  )
+
+  it.live(
+    "peer-B2, peer-B31: one that never came; a search does not route to it, a new life joins",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld(memory)
+        const cluster = yield* makeCluster(world, ["a", "b", "c", "d"], {
+          started: ["a", "b", "c"]
+        })
+        for (const number of numbers(20)) yield* cluster.add(keyOf(number), [1])
+        yield* cluster.eject("d", "b")
+        yield* settled(cluster, "a", ["a", "b", "c"])
+        assert.deepStrictEqual(yield* found(cluster, "a", 7), sortedKeys(20))
+        const again = yield* cluster.start("d")
+        assert.strictEqual(again.identity.incarnation, 1)
+        yield* settled(cluster, "d", ["a", "b", "c", "d"])
+        assert.deepStrictEqual(yield* found(cluster, "d", 7), sortedKeys(20))
+      })
+  )
+
+  it.live(
+    "peer-B37: two of three owners at once; the third serves, and there are three again",
+    () =>
+      Effect.gen(function* () {
+        const { cluster } = yield* filled(["a", "b", "c", "d", "e"], 40)
+        yield* cluster.stop("d")
+        yield* cluster.stop("e")
+        yield* cluster.eject("d", "a")
+        yield* cluster.eject("e", "a")
+        yield* settled(cluster, "a", ["a", "b", "c"])
+        assert.deepStrictEqual(yield* found(cluster, "a", 15), sortedKeys(40))
+        for (const peer of ["a", "b", "c"]) {
+          const { applications } = yield* cluster.status(peer)
+          assert.strictEqual(applications[0]?.partitions, 40)
+        }
+      })
+  )
+
+  it.live("peer-T4: the smaller half decides nothing; a peer does not put itself out", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a", "b", "c"], 3, { requestMillis: 500 })
+      yield* cluster.stop("b")
+      yield* cluster.stop("c")
+      yield* Effect.ignore(cluster.eject("b", "a"))
+      assert.strictEqual(yield* codeOf(cluster.eject("c", "a")), "no-majority")
+      assert.strictEqual(yield* codeOf(cluster.eject("a", "a")), "self-ejection")
     })
   )
 })

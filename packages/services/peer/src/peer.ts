@@ -31,7 +31,14 @@ import type { AntiEntropyContext } from "./anti-entropy.ts"
 import { hostCluster, isCluster } from "./cluster-partition.ts"
 import { Completeness } from "./completeness.ts"
 import { makeEngine } from "./engine.ts"
-import { establishIdentity, type Identity, refuseStart, type StartRefused } from "./identity.ts"
+import {
+  establishIdentity,
+  type Identity,
+  lifeIsOver,
+  refuseStart,
+  saveIdentity,
+  type StartRefused
+} from "./identity.ts"
 import { makeInventory } from "./inventory.ts"
 import { makeLocalSearch } from "./local-search.ts"
 import { keepInTouch } from "./keep-in-touch.ts"
@@ -94,11 +101,22 @@ const begin = Effect.fnUntraced(function* (settings: PeerSettings) {
   return { ...admitted, applications, membership }
 })
 
-const lifeIsOver = ({ incarnation, peer }: Identity, end: "left" | "ejected") => {
-  const what = end === "left" ? "left" : "been ejected from"
-  const message = `${peer}.${incarnation} has ${what} the cluster for good; to take part again it starts on an empty store and joins`
-  return refuseStart(end, message)
-}
+/** Waits until the life or the process is over; makes it durable when the life is. */
+const awaitEnd = Effect.fnUntraced(function* (
+  identity: Identity,
+  ended: Deferred.Deferred<LifeEnd>
+) {
+  const told = Deferred.makeUnsafe<LifeEnd>()
+  // What cannot be saved now the next start hears from the others again.
+  const keep = (end: LifeEnd) =>
+    end === "fenced" ? Effect.void : Effect.ignore(saveIdentity({ ...identity, ended: end }))
+  yield* Effect.forkScoped(
+    Effect.flatMap(Deferred.await(ended), (end) =>
+      Effect.andThen(keep(end), Deferred.succeed(told, end))
+    )
+  )
+  return Deferred.await(told)
+})
 
 const assemble = Effect.fnUntraced(function* (settings: PeerSettings) {
   const messaging = yield* Messaging
@@ -153,7 +171,7 @@ const assemble = Effect.fnUntraced(function* (settings: PeerSettings) {
     missed: (peer) => completeness.noteMissed(peer),
     offer: propagation.offer
   }
-  return { parts, propagation, returned, ended: Deferred.await(ended) }
+  return { parts, propagation, returned, ended: yield* awaitEnd(identity, ended) }
 })
 
 /** Sends to each member, also to those who come later, for as long as it is one. */

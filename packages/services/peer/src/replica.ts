@@ -354,7 +354,8 @@ class TypedReplica<S> implements Replica {
 
 /**
  * Prepares an application for a peer; its codecs are compiled here, once. Whom the cluster's agreed
- * state ejects may be ejected from a partition by whoever is left, unless another authority is named.
+ * state ejects may be ejected from a partition by whoever is left, unless another authority is
+ * named.
  */
 export const hostApplication = <E, O, S>(
   application: Application<E, O, S>,

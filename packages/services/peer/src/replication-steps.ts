@@ -50,9 +50,9 @@ const attempted = (
   )
 
 /**
- * Puts out who was ejected from the cluster, lets owners in that do not take part, and acknowledges.
- * Whoever else takes part goes only by its own Leave. What cannot be done yet is done later: an
- * owner whose Leave is not folded is let in when it is.
+ * Puts out who was ejected from the cluster, lets owners in that do not take part, and
+ * acknowledges. Whoever else takes part goes only by its own Leave. What cannot be done yet is done
+ * later: an owner whose Leave is not folded is let in when it is.
  */
 export const withOwners = (replica: Replica, address: Address, ownership: Ownership): Replica => {
   const { holdersOf, isEjected, self } = ownership

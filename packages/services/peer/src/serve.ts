@@ -19,7 +19,7 @@ import { Duration, Effect, Fiber, Option, type Scope } from "effect"
 import { handleCompare } from "./anti-entropy.ts"
 import { isCluster } from "./cluster-partition.ts"
 import type { LocalAnswer, LocalQuestion } from "./local-search.ts"
-import { handleJoin, handleLeave, showCluster } from "./membership-handlers.ts"
+import { handleEject, handleJoin, handleLeave, showCluster } from "./membership-handlers.ts"
 import { monotonicMillis } from "./monotonic.ts"
 import type { Attempt } from "./passing.ts"
 import { listPartitions, peerStatus, showPartition } from "./observe.ts"
@@ -192,6 +192,7 @@ export const servePeer = Effect.fnUntraced(function* (parts: PeerParts, searchin
   yield* serve(PeerOperations.partition, (request) => respond(showPartition(parts, request)), true)
   yield* serve(PeerMembershipOperations.join, handleJoin(parts), true)
   yield* serve(PeerMembershipOperations.leave, handleLeave(parts), true)
+  yield* serve(PeerMembershipOperations.eject, handleEject(parts), true)
   yield* serve(
     PeerMembershipOperations.cluster,
     () => Effect.sync(() => ({ response: showCluster(parts) })),

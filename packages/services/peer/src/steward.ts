@@ -4,6 +4,7 @@
  *     first of this store's starts       ──▶ say so
  *     settled, and the keys lie wrongly ──▶ the first live member proposes a plan
  *     a step gives this peer keys       ──▶ compare with those who have them, then say so
+ *     somebody was ejected              ──▶ put him out of every partition
  *     partitions that are not its own   ──▶ let go of them
  *     leaving, and nothing is left      ──▶ go
  *
@@ -21,6 +22,7 @@ import { isCluster } from "./cluster-partition.ts"
 import { compareWith } from "./keep-in-touch.ts"
 import { recordChange } from "./membership-handlers.ts"
 import type { PeerParts } from "./peer.ts"
+import { makePutOut } from "./put-out.ts"
 import { releaseUnowned } from "./release.ts"
 
 const plans = new WeakMap<ClusterState, ReturnType<typeof nextPlan>>()
@@ -108,8 +110,9 @@ const isRefusal = (error: unknown): boolean => error instanceof ServiceError
 /** Looks after the cluster until it is interrupted. */
 export const steward = (
   parts: PeerParts
-): Effect.Effect<never, never, Messaging | PartitionStore> =>
-  Effect.forever(
+): Effect.Effect<never, never, Messaging | PartitionStore> => {
+  const putOut = makePutOut(parts)
+  return Effect.forever(
     Effect.gen(function* () {
       yield* Effect.sleep(parts.settings.times.stewardMillis)
       const { membership, ownership, view } = parts
@@ -119,7 +122,9 @@ export const steward = (
       yield* attempt(parts, "arriving", arrive(parts))
       yield* attempt(parts, "proposing a plan", propose(parts))
       yield* attempt(parts, "taking keys over", gain(parts))
+      yield* attempt(parts, "putting the ejected out of partitions", putOut)
       yield* attempt(parts, "letting go of partitions", releaseUnowned(parts))
       yield* attempt(parts, "leaving", go(parts))
     })
   )
+}

@@ -139,6 +139,7 @@ interface Life {
 
 const callMerge = makeCaller(PeerReplicationOperations.merge)
 const callCluster = makeCaller(PeerMembershipOperations.cluster)
+const callEject = makeCaller(PeerMembershipOperations.eject)
 const callLeave = makeCaller(PeerMembershipOperations.leave)
 const callRequest = makeCaller(PeerOperations.request)
 const callRead = makeCaller(PeerOperations.read)
@@ -253,6 +254,13 @@ const makeAsking = (messaging: Messaging["Service"]) => {
     },
     Effect.provideService(Messaging, messaging)
   )
+  const eject = Effect.fnUntraced(
+    function* (peer: string, at?: string) {
+      const request = { peer: PeerId.make(peer) }
+      return (yield* callEject({ ...(yield* base(at, 8_000)), request })).response
+    },
+    Effect.provideService(Messaging, messaging)
+  )
   const senderOf = ({ boot, incarnation, peer }: Life) => ({
     peer: PeerId.make(peer),
     incarnation,
@@ -271,7 +279,7 @@ const makeAsking = (messaging: Messaging["Service"]) => {
       subject: "holdfast.c1.peer.hello",
       data: text(JSON.stringify({ sender: senderOf(life), epoch: 1 }))
     })
-  return { add, read, search, status, show, list, tell, hello, view, leave }
+  return { add, read, search, status, show, list, tell, hello, view, leave, eject }
 }
 
 /** Long enough for what a lossy network heals only after many rounds. */
