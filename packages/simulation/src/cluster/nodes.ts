@@ -148,7 +148,8 @@ export const hostedCluster = hostCluster(
   Result.getOrThrow(foundCluster({ founders: [{ peer: PeerId.make("peer-1") }] }))
 )
 
-const hasLeft = (error: unknown): boolean => error instanceof StartRefused && error.code === "left"
+const isOver = (error: unknown): boolean =>
+  error instanceof StartRefused && (error.code === "left" || error.code === "ejected")
 
 /** A peer: one of the founders, or one that joins when it is started. */
 export const makePeerNode = (
@@ -178,9 +179,11 @@ export const makePeerNode = (
           Layer.merge(messagingOf(site, name), partitionsOf(site, name, disk))
         ),
         Effect.tap(Peer, ({ ended }) =>
-          Effect.forkScoped(Effect.flatMap(ended, (end) => (end === "left" ? goAway : Effect.void)))
+          Effect.forkScoped(
+            Effect.flatMap(ended, (end) => (end === "fenced" ? Effect.void : goAway))
+          )
         )
-      ).pipe(Effect.tapError((error) => (hasLeft(error) ? goAway : Effect.void)))
+      ).pipe(Effect.tapError((error) => (isOver(error) ? goAway : Effect.void)))
   })
   return node
 }

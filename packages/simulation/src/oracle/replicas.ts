@@ -34,10 +34,13 @@ const decode = (application: string, state: Uint8Array): Replica | null => {
   return replica
 }
 
-/** Every intact partition in the stores of the peers; what is unchanged is decoded once. */
+/**
+ * Every intact partition in the stores of the peers that belong to the cluster; what is unchanged is
+ * decoded once. What those hold who died for good is nobody's any more.
+ */
 export const durableReplicas = (cluster: SimulatedCluster): ReadonlyArray<DurableReplica> =>
-  cluster.peers.flatMap(({ name: peer }) =>
-    durablePartitions(cluster.site.disk(peer).cells("partitions")).flatMap(
+  cluster.peers.flatMap(({ isOutside, name: peer }) =>
+    (isOutside ? [] : durablePartitions(cluster.site.disk(peer).cells("partitions"))).flatMap(
       ({ application, key, state }) => {
         const replica = decode(application, state)
         return replica === null ? [] : [{ peer, application, key, replica }]

@@ -1,24 +1,29 @@
 /**
- * Membership of peers: one joins, one leaves, at any moment and as often as there are spares.
+ * Membership of peers: one joins, one leaves, one is killed for good and ejected, at any moment and
+ * as often as there are spares. Nobody is ejected before what the last one held has been copied: who
+ * loses more copies at once than a write was confirmed by loses the write.
  *
  * What must hold of it is judged by the oracles of the cluster and of the replicas; the workload of
  * partitions writes and searches meanwhile.
  */
+import type { ClusterState } from "@holdfast/cluster"
 import { makeCaller, makeRequestId, PeerId, PeerMembershipOperations } from "@holdfast/wire"
 import { Clock, Effect, Schedule } from "effect"
 import { clusterId } from "../cluster/site.ts"
 import { agreedCluster } from "../oracle/cluster-agreement.ts"
 import type { MakeWorkload, WorkloadOptions } from "./workload.ts"
 
+const callEject = makeCaller(PeerMembershipOperations.eject)
 const callLeave = makeCaller(PeerMembershipOperations.leave)
 /** Fewer members than these are never left. */
 const membersMin = 3
+const untilHealed = { schedule: Schedule.spaced("1 second"), times: 100 }
 const someTimes = { schedule: Schedule.spaced("1 second"), times: 20 }
 
-const askToLeave = Effect.fnUntraced(function* (peer: string) {
+const ask = Effect.fnUntraced(function* (call: typeof callLeave, peer: string) {
   const request = { peer: PeerId.make(peer) }
   const requestId = yield* makeRequestId
-  yield* callLeave({ cluster: clusterId, request, deadline: "3 seconds", requestId })
+  yield* call({ cluster: clusterId, request, deadline: "3 seconds", requestId })
 })
 
 /** A peer that never was a member is started. */
@@ -39,7 +44,27 @@ const leave = Effect.fnUntraced(function* ({ cluster, random }: WorkloadOptions)
   if (active.length <= membersMin) return
   const chosen = random.pick(active)?.peer ?? ""
   cluster.site.trace.add(`${chosen} is to leave`)
-  yield* Effect.ignore(Effect.retry(askToLeave(chosen), someTimes))
+  yield* Effect.ignore(Effect.retry(ask(callLeave, chosen), someTimes))
+})
+
+/** Whether each key has as many living owners as it should. */
+const isWhole = ({ current, members, step }: ClusterState): boolean =>
+  step === null &&
+  current.segments.every(({ owners }) =>
+    owners.every((owner) => members.some(({ peer }) => peer === owner))
+  )
+
+/** A member dies for good and is ejected; asked for until the others can decide it. */
+const eject = Effect.fnUntraced(function* ({ cluster, random }: WorkloadOptions) {
+  const { site } = cluster
+  const state = agreedCluster(cluster)
+  const active = state?.members.filter(({ phase }) => phase === "active") ?? []
+  if (state === undefined || !isWhole(state) || active.length <= membersMin) return
+  const chosen = random.pick(active)?.peer ?? ""
+  site.trace.add(`${chosen} dies for good`)
+  site.outside.add(chosen)
+  yield* Effect.sync(() => cluster.servers.get(chosen)?.kill())
+  yield* Effect.ignore(Effect.retry(ask(callEject, chosen), untilHealed))
 })
 
 const program = Effect.fnUntraced(function* (options: WorkloadOptions) {
@@ -49,7 +74,8 @@ const program = Effect.fnUntraced(function* (options: WorkloadOptions) {
   for (;;) {
     yield* Effect.sleep(random.integer(500, phaseMillis / 3))
     if (clock.monotonicTimeNanosUnsafe() >= end) return
-    yield* random.chance(0.5) ? join(options) : leave(options)
+    const drawn = random.nextDoubleUnsafe()
+    yield* drawn < 0.5 ? join(options) : drawn < 0.75 ? leave(options) : eject(options)
   }
 })
 
