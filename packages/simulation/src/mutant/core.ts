@@ -3,6 +3,8 @@
  * product has no hook for them: a loader hook of the hunt alone makes the change (`rewrite.ts`).
  */
 
+import { membershipMutants } from "./membership.ts"
+
 /** A change of a source file as it is loaded. */
 export interface SourceEdit {
   /** From `packages/` on. */
@@ -267,5 +269,6 @@ export const coreMutants: ReadonlyArray<CoreMutant> = [
   ...powerState,
   ...chunkMap,
   ...archive,
-  ...search
+  ...search,
+  ...membershipMutants
 ]

@@ -35,8 +35,8 @@ const decode = (application: string, state: Uint8Array): Replica | null => {
 }
 
 /**
- * Every intact partition in the stores of the peers that belong to the cluster; what is unchanged is
- * decoded once. What those hold who died for good is nobody's any more.
+ * Every intact partition in the stores of the peers that belong to the cluster; what is unchanged
+ * is decoded once. What those hold who died for good is nobody's any more.
  */
 export const durableReplicas = (cluster: SimulatedCluster): ReadonlyArray<DurableReplica> =>
   cluster.peers.flatMap(({ isOutside, name: peer }) =>

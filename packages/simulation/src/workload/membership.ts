@@ -1,7 +1,7 @@
 /**
  * Membership of peers: one joins, one leaves, one is killed for good and ejected, at any moment and
- * as often as there are spares. Nobody is ejected before what the last one held has been copied: who
- * loses more copies at once than a write was confirmed by loses the write.
+ * as often as there are spares. Nobody is ejected before what the last one held has been copied:
+ * who loses more copies at once than a write was confirmed by loses the write.
  *
  * What must hold of it is judged by the oracles of the cluster and of the replicas; the workload of
  * partitions writes and searches meanwhile.
