@@ -14,9 +14,13 @@ const devices = Command.make("devices").pipe(
   Command.withSharedFlags({ ...connectionFlags, json: jsonFlag })
 )
 
-const stateOf = ({ blocked, mode, state }: DeviceStatusView): string => {
+const stateOf = ({ blocked, mode, openWrites = 0, state }: DeviceStatusView): string => {
   if (mode === "normal") return state
-  return blocked === undefined ? `${state}, ${mode}` : `${state}, ${mode} (${blocked} left)`
+  const left = [
+    ...(blocked === undefined ? [] : [`${blocked} left`]),
+    ...(openWrites === 0 ? [] : [`${openWrites} writing`])
+  ]
+  return left.length === 0 ? `${state}, ${mode}` : `${state}, ${mode} (${left.join(", ")})`
 }
 
 const rowOf = (one: DeviceStatusView) => [

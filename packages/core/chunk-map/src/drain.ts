@@ -20,6 +20,7 @@ import { allDevices } from "./devices.ts"
 import type { Draft } from "./draft.ts"
 import { LOAD_OUT } from "./figures.ts"
 import { compareVersions, compareChunks, type ChunkKey, type ChunkVersion } from "./identity.ts"
+import { openLeasesOn } from "./lease.ts"
 import type { Device } from "./model.ts"
 import { setMode } from "./modes.ts"
 import { findRecord } from "./packed-tree.ts"
@@ -53,15 +54,9 @@ export const passIsOver = (draft: Draft): void => {
 
 const isBusy = (draft: Draft, device: Device): boolean =>
   draft.figures.get(device.index, LOAD_OUT) > 0 ||
-  openLeases(draft, device).length > 0 ||
+  openLeasesOn(draft, device).length > 0 ||
   draft.odd.size > ODD_LOOKED_AT ||
   lastCopies(draft, device).length > 0
-
-const openLeases = (draft: Draft, device: Device): ReadonlyArray<ChunkVersion> =>
-  draft.leases
-    .slice(draft.leases.size)
-    .map(([, lease]) => lease)
-    .filter((lease) => lease.devices.includes(device.index))
 
 /** Copies of the device that count for nothing, of chunks that have no other copy. */
 const lastCopies = (draft: Draft, device: Device): ReadonlyArray<ChunkVersion> => {
@@ -134,7 +129,7 @@ export const drainBlockers = (
     }
   })
   const others = [
-    ...openLeases(draft, device).map(writing),
+    ...openLeasesOn(draft, device).map(writing),
     ...lastCopies(draft, device).map(last)
   ].filter(
     (one) =>

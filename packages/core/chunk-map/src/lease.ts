@@ -4,11 +4,18 @@ import { deviceAt, deviceOfSlot } from "./devices.ts"
 import type { Draft } from "./draft.ts"
 import { COMMITTED } from "./figures.ts"
 import { judgeOddAnew } from "./merge.ts"
-import type { FileMark, Lease } from "./model.ts"
+import type { Device, FileMark, Lease } from "./model.ts"
 import { dropOdd, oddCopies } from "./odd.ts"
 import { lastChunkId } from "./packed-tree.ts"
 
 const noMark: FileMark = { next: 0, openLeases: 0, durable: false }
+
+/** The reservations that are open on a device; O(open leases). */
+export const openLeasesOn = (draft: Draft, device: Device): ReadonlyArray<Lease> =>
+  draft.leases
+    .slice(draft.leases.size)
+    .map(([, lease]) => lease)
+    .filter(({ devices }) => devices.includes(device.index))
 
 /** The next chunk id of a file that neither a record nor a lease nor a freed chunk has used. */
 export const nextChunkId = (draft: Draft, fileId: number): number =>

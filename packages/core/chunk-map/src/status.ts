@@ -3,6 +3,7 @@ import { eachCount } from "./counts.ts"
 import { allDevices } from "./devices.ts"
 import type { Draft } from "./draft.ts"
 import { COMMITTED, DELETIONS } from "./figures.ts"
+import { openLeasesOn } from "./lease.ts"
 import type { Device } from "./model.ts"
 import { someoneIsExpected } from "./locate.ts"
 import { findRecord } from "./packed-tree.ts"
@@ -59,6 +60,8 @@ export interface DeviceView {
   readonly lastHeardMs: number
   /** Chunks that needed a draining device in the latest pass; null when it is not draining. */
   readonly blocked: number | null
+  /** Writes that were let in before it was closed and are not over; null for one that is open. */
+  readonly openWrites: number | null
 }
 
 /** Committed chunks by health; O(distinct sets + odd copies looked at). */
@@ -179,5 +182,6 @@ const viewDevice = (draft: Draft, device: Device): DeviceView => ({
   pendingDeletions: draft.figures.get(device.index, DELETIONS),
   lastHeardMs: draft.now - device.lastHeard,
   blocked:
-    device.desired === "draining" ? (draft.scalars.drainBlocked.get(device.index) ?? null) : null
+    device.desired === "draining" ? (draft.scalars.drainBlocked.get(device.index) ?? null) : null,
+  openWrites: device.desired === "normal" ? null : openLeasesOn(draft, device).length
 })

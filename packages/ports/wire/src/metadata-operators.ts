@@ -72,7 +72,10 @@ export const offline = operation({
   response: ShortOfCopies
 })
 
-/** No new chunk goes to the device from now on; durable. Errors: `unknown-device`. */
+/**
+ * No new chunk goes to the device from now on; durable. Writes that were let in before end as they
+ * may: `openWrites` of the device says how many are left. Errors: `unknown-device`.
+ */
 export const freeze = operation({
   service: "metadata",
   name: "freeze",
@@ -159,7 +162,9 @@ export const DeviceStatus = Schema.Struct({
   pendingDeletions: Count,
   lastHeardMs: Count,
   /** Chunks that needed a draining device in the latest pass over all chunks. */
-  blocked: Schema.optionalKey(Count)
+  blocked: Schema.optionalKey(Count),
+  /** Of a device that takes nothing new: writes let in before that are not over. */
+  openWrites: Schema.optionalKey(Count)
 })
 /** One device as the service sees it. */
 export type DeviceStatus = typeof DeviceStatus.Type

@@ -35,7 +35,8 @@ const viewOf = (view: DeviceView): MetadataOperations.DeviceStatus => {
     pendingDeletions,
     lastHeardMs: Math.max(0, Math.floor(lastHeardMs)),
     ...(rack === "" ? {} : { rack }),
-    ...(view.blocked === null ? {} : { blocked: view.blocked })
+    ...(view.blocked === null ? {} : { blocked: view.blocked }),
+    ...(view.openWrites === null ? {} : { openWrites: view.openWrites })
   }
 }
 
