@@ -21,6 +21,7 @@ import { Effect, type Scope } from "effect"
 import { startCommands } from "./commands.ts"
 import { makeDeviceSet } from "./device-set.ts"
 import { beatForEver, type Heart, sayGoodbye } from "./heartbeat.ts"
+import { showForEver } from "./metrics.ts"
 import { type ChunkServerOptions, type ChunkServerSettings, defaultSettings } from "./options.ts"
 import { scrubForEver } from "./scrub.ts"
 import { serveRead } from "./serve-read.ts"
@@ -108,5 +109,6 @@ export const startChunkServer = Effect.fnUntraced(function* (
   yield* serveStatus(heart)
   yield* Effect.addFinalizer(() => sayGoodbye(heart))
   yield* Effect.forkScoped(beatForEver(heart))
+  yield* Effect.forkScoped(showForEver(heart))
   return { url, status: statusOf(heart) }
 })

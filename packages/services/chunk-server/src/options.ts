@@ -54,6 +54,8 @@ export interface ChunkServerSettings {
   readonly scrubBytesPerSecondMax: number
   /** How long stopping may take for the last heartbeat. */
   readonly goodbyeDeadline: Duration.Duration
+  /** How often the metrics are brought up to date. */
+  readonly showEvery: Duration.Duration
 }
 
 /** Sound values for a cluster of tens of machines. */
@@ -70,5 +72,6 @@ export const defaultSettings: ChunkServerSettings = {
   transferDeadline: Duration.seconds(15),
   scrubPeriod: Duration.days(14),
   scrubBytesPerSecondMax: 20 * 1024 * 1024,
-  goodbyeDeadline: Duration.seconds(2)
+  goodbyeDeadline: Duration.seconds(2),
+  showEvery: Duration.seconds(5)
 }

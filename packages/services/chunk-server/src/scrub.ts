@@ -6,6 +6,7 @@
  * 2. Bad copies are told once. A check that could not be made counts as such, never as damage.
  */
 import { Clock, Duration, Effect, Stream } from "effect"
+import { countScrubbed } from "./counters.ts"
 import type { ChunkServerSettings } from "./options.ts"
 import type { ServedDevice } from "./served-device.ts"
 import { tellBad, type Telling } from "./telling.ts"
@@ -76,7 +77,9 @@ export const scrubForEver = (
 ): Effect.Effect<never> =>
   Effect.gen(function* () {
     const started = yield* Clock.monotonicTimeNanos
-    const { checked, bad, failed } = yield* scrubOnce(device, telling, settings)
+    const pass = yield* scrubOnce(device, telling, settings)
+    yield* countScrubbed(pass)
+    const { checked, bad, failed } = pass
     if (bad + failed > 0) {
       yield* Effect.logWarning(
         `scrubbing of ${device.deviceId}: ${checked} good, ${bad} bad, ${failed} not checked`

@@ -1,6 +1,7 @@
 /** A read: allowed, described, then verified bytes; damage that it meets is told once. */
 import { type ChunkEndpointHandlers, type ChunkName } from "@holdfast/storage"
 import { Effect, Stream } from "effect"
+import { countRead } from "./counters.ts"
 import { checkRight } from "./rights.ts"
 import { type DataPath, findDevice } from "./serve-write.ts"
 import { type ServedDevice, transportError } from "./served-device.ts"
@@ -26,6 +27,7 @@ export const serveRead = Effect.fnUntraced(function* (path: DataPath, request: R
   const description = yield* device.store
     .describe(chunk)
     .pipe(Effect.tapError(note), Effect.mapError(transportError))
+  yield* countRead
   const data = device.store
     .read({ chunk, range })
     .pipe(Stream.tapError(note), Stream.mapError(transportError))

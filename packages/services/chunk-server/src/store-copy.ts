@@ -8,6 +8,7 @@ import {
 } from "@holdfast/storage"
 import { Effect, Option, Stream } from "effect"
 import { copyKey } from "./copy-ledger.ts"
+import { countWritten } from "./counters.ts"
 import { type ServedDevice, transportError } from "./served-device.ts"
 
 const refuse = (device: ServedDevice, code: ChunkTransportError["code"], message: string) =>
@@ -57,6 +58,7 @@ const finishCopy = (device: ServedDevice, writer: ChunkWriter, isNew: boolean) =
         if (isNew) device.ledger.added(chunk)
       })
     ),
+    Effect.tap(({ length }) => countWritten(length)),
     Effect.uninterruptible
   )
 

@@ -27,7 +27,7 @@ import { chunkServerHandlers } from "./chunk-server-handlers.ts"
 import { clientHandlers } from "./client-handlers.ts"
 import { startEngine, type Engine } from "./engine.ts"
 import { inspectHandlers } from "./inspect-handlers.ts"
-import { showState } from "./metrics.ts"
+import { showLoop, showState } from "./metrics.ts"
 import { operatorHandlers } from "./operator-handlers.ts"
 import { resolveOptions, type MetadataOptions, type Resolved } from "./options.ts"
 import { recoverState } from "./recovery.ts"
@@ -62,7 +62,10 @@ const tickForEver = (engine: Engine) => {
     if (!engine.canWrite() && ticks % probedEvery === 0) yield* engine.probe
     yield* engine.submit((draft) => Result.succeed(tick(draft)))
     if (ticks % judgedEvery === 0) yield* engine.judge
-    if ((ticks - 1) % shownEvery === 0) yield* showState(engine.state())
+    if ((ticks - 1) % shownEvery === 0) {
+      yield* showState(engine.state())
+      yield* showLoop({ canWrite: engine.canWrite(), violations: engine.violations().length })
+    }
   })
   return Effect.forever(
     Effect.catchCause(once, (cause) => Effect.logWarning("a tick did not happen", cause))

@@ -37,6 +37,26 @@ export const safeModeOn = Metric.gauge("holdfast_metadata_safe_mode", {
   description: "1 while safe mode is on, else 0"
 })
 
+/** What is kept in mind beside the chunks: reservations, freed chunks, unknown copies. */
+export const keptInMind = Metric.gauge("holdfast_metadata_pending", {
+  description: "reservations that are open, freed chunks with copies left, copies in quarantine"
+})
+
+/** Hosts by state. */
+export const hostsByState = Metric.gauge("holdfast_metadata_hosts", {
+  description: "chunk servers, by state"
+})
+
+/** Whether facts can be made durable. */
+export const journalWritable = Metric.gauge("holdfast_metadata_journal_writable", {
+  description: "1 while the journal takes entries, 0 while it refuses them"
+})
+
+/** Broken invariants. */
+export const brokenInvariants = Metric.gauge("holdfast_metadata_broken_invariants", {
+  description: "broken invariants that the latest judgement found; anything but 0 is a defect"
+})
+
 type Gauge = typeof chunksByHealth
 
 const setAll = (gauge: Gauge, label: string, values: Readonly<Record<string, number>>) =>
@@ -46,18 +66,33 @@ const setAll = (gauge: Gauge, label: string, values: Readonly<Record<string, num
     { discard: true }
   )
 
+/** Shows what the loop around the state has come to. */
+export const showLoop = (loop: {
+  readonly canWrite: boolean
+  readonly violations: number
+}): Effect.Effect<void> =>
+  Effect.andThen(
+    Metric.update(journalWritable, loop.canWrite ? 1 : 0),
+    Metric.update(brokenInvariants, loop.violations)
+  )
+
 /** Shows a state. O(replica sets + pending deletions). */
 export const showState = (state: State): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const { chunks, devices, pending, repair, safeMode } = status(openDraft(state, state.now))
+    const { chunks, devices, hosts, pending, repair, safeMode } = status(
+      openDraft(state, state.now)
+    )
     const { known: _known, atGoal, badlySpread, ...rest } = chunks
     const health = { atGoal: atGoal - badlySpread, badlySpread, ...rest }
+    const { freed, quarantined, reservations } = pending
     const waiting = Object.fromEntries(repairClasses.map((name) => [name, repair[name]]))
     return Effect.all(
       [
         setAll(chunksByHealth, "health", health),
         setAll(repairWaiting, "urgency", waiting),
         setAll(devicesByState, "state", devices),
+        setAll(hostsByState, "state", hosts),
+        setAll(keptInMind, "kind", { freed, quarantined, reservations }),
         Metric.update(repairCopies, pending.copies),
         Metric.update(pendingDeletions, pending.deletions),
         Metric.update(oldestDeletion, pending.oldestDeletionMs / 1_000),

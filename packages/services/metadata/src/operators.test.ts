@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { MetadataOperations } from "@holdfast/wire"
 import { Effect } from "effect"
 import { PrometheusMetrics } from "effect/observability"
-import { showState } from "./metrics.ts"
+import { showLoop, showState } from "./metrics.ts"
 import { ask, makePuppet, makeWorld, type Puppet, ready, write } from "./testing/world.ts"
 
 const { createFile, devices, drain, drainBlockers, locate, offline, remove, thaw } =
@@ -167,6 +167,7 @@ describe("looking into the map", () => {
         })
       )
       yield* showState(service.state())
+      yield* showLoop({ canWrite: service.canWrite(), violations: 0 })
       const text = yield* PrometheusMetrics.format()
       for (const line of [
         'holdfast_metadata_chunks{health="belowGoal"} 1',
@@ -175,6 +176,10 @@ describe("looking into the map", () => {
         "holdfast_metadata_oldest_deletion_seconds 0",
         "holdfast_metadata_repair_copies 0",
         'holdfast_metadata_devices{state="dead"} 1',
+        'holdfast_metadata_hosts{state="live"} 2',
+        'holdfast_metadata_pending{kind="reservations"} 0',
+        "holdfast_metadata_journal_writable 1",
+        "holdfast_metadata_broken_invariants 0",
         "holdfast_metadata_safe_mode 0"
       ]) {
         assert.include(text, line)
