@@ -23,8 +23,8 @@ interface Reservation {
 class Book {
   readonly #open = new Map<string, Reservation>()
   readonly #said = new Map<string, readonly [last: number, before: number]>()
-  /** Ended before its answer was seen: one that is repeated opens nothing. */
-  readonly #ended = new Set<string>()
+  /** Opened or ended before: an answer that is repeated gives nothing away. */
+  readonly #known = new Set<string>()
   readonly #cluster: SimulatedCluster
 
   constructor(cluster: SimulatedCluster) {
@@ -42,14 +42,15 @@ class Book {
   }
 
   open({ expiresAfterMs, lease, targets }: Allotted, size: number): void {
-    if (this.#ended.has(lease)) return
+    if (this.#known.has(lease)) return
+    this.#known.add(lease)
     const devices = targets.map(({ deviceId }) => deviceId)
     this.#open.set(lease, { devices, size, untilMillis: this.#now + expiresAfterMs })
     for (const device of devices) this.#judge(device)
   }
 
   end(lease: string): void {
-    this.#ended.add(lease)
+    this.#known.add(lease)
     this.#open.delete(lease)
   }
 
