@@ -53,7 +53,7 @@ const roomProfile: Profile = {
   shape: { hosts: 3, devicesPerHost: 1, peers: 0, workers: 0, clients: 2 },
   phaseMillis: 30_000,
   faultsMax: 8,
-  weights: { Links: 1, Kill: 1, Pause: 1, DiskFull: 1, TightDisk: 6 },
+  weights: { Links: 1, Kill: 1, Pause: 1, FlipBit: 4, DiskFull: 1, TightDisk: 6 },
   workloads: [chunks, reservations]
 }
 

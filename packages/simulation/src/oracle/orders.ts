@@ -10,6 +10,7 @@
  * | removed-anew | a deletion takes no copy of a committed version that came after it was told |
  * | closed-used | a device that is frozen, drained or taken out is given no new chunk and no new copy |
  * | located-wrong | whoever is said to hold a version has that version |
+ * | located-bad | and has not said that its copy is bad, unless a report is to say everything anew |
  */
 import { type Draft, openDraft, type State } from "@holdfast/chunk-map"
 import type { ChunkName } from "@holdfast/storage"
@@ -51,6 +52,8 @@ class Orders {
   readonly #judged = new Set<string>()
   readonly #closed = new Set<string>()
   readonly #allotted = new Set<string>()
+  /** Copies that their devices have told to be bad, by their places, with the device. */
+  readonly #bad = new Map<string, string>()
   readonly #cluster: SimulatedCluster
   readonly #history: ChunkHistory
   #fullAt = 0
@@ -101,7 +104,12 @@ class Orders {
     }
   }
 
-  told(_: Heartbeat, { commands }: HeartbeatAnswer): void {
+  told({ changes }: Heartbeat, { commands, reportsWanted }: HeartbeatAnswer): void {
+    for (const change of changes) {
+      const { chunk, deviceId } = change
+      if (change._tag === "Bad") this.#bad.set(placeOf(deviceId, chunk), deviceId)
+    }
+    for (const { deviceId } of reportsWanted) this.#forgetBad(deviceId)
     for (const command of commands) {
       if (this.#commands.has(command.commandId)) continue
       this.#commands.add(command.commandId)
@@ -130,8 +138,19 @@ class Orders {
     if (draft.deletions.get(key)?.reason === "unknown") this.#judgeUnknown(place)
   }
 
+  /** What was told before a report is told again after it. */
+  #forgetBad(device: string): void {
+    for (const [place, holder] of this.#bad) if (holder === device) this.#bad.delete(place)
+  }
+
+  /** A service that starts has heard of no bad copy. */
+  recovered(): void {
+    this.#bad.clear()
+  }
+
   stored(device: string, chunk: ChunkName): void {
     const place = placeOf(device, chunk)
+    this.#bad.delete(place)
     this.#stored.set(place, this.#now)
     this.#unknownSince.delete(place)
     this.#judged.delete(place)
@@ -167,6 +186,9 @@ class Orders {
   located(chunk: ChunkName, holders: ReadonlyArray<string>): void {
     const copies = copiesOf(this.#cluster, chunk)
     for (const holder of holders) {
+      if (this.#bad.has(placeOf(holder, chunk))) {
+        this.#report("located-bad", `${holder} has said that its ${nameOf(chunk)} is bad`)
+      }
       if (copies.some(({ device }) => device === holder)) continue
       this.#report("located-wrong", `${holder} does not hold ${nameOf(chunk)}`)
     }
@@ -179,6 +201,7 @@ export const makeOrderOracle = (cluster: SimulatedCluster, history: ChunkHistory
   return {
     watch: {
       heartbeatAnswered: (heartbeat, answer) => orders.told(heartbeat, answer),
+      journalRecovered: () => orders.recovered(),
       copyStored: (device, chunk) => orders.stored(device, chunk),
       copyRemoved: (device, chunk) => orders.removed(device, chunk),
       deviceAsked: (device, mayTake) => orders.asked(device, mayTake),

@@ -5,15 +5,17 @@
  * |---|---|
  * | overcommitted | what is reserved on a device fits into the room that it has said |
  *
- * A reservation stands from its answer until a commit or an end of it is asked for, its time is
- * over, or the service that gave it has died. What a device says reaches the service some time
- * after it is so: the larger of its last two words counts.
+ * A reservation stands from its answer until a commit or an end of it is asked for, its chunk is
+ * freed, its time is over, or the service that gave it has died. What a device says reaches the
+ * service some time after it is so: the larger of its last two words counts.
  */
+import type { ChunkName } from "@holdfast/storage"
 import type { SimulatedCluster } from "../cluster/cluster.ts"
 import type { Allotted, Heartbeat } from "../cluster/watch.ts"
 import type { Oracle } from "./oracle.ts"
 
 interface Reservation {
+  readonly chunk: ChunkName
   readonly devices: ReadonlyArray<string>
   readonly size: number
   readonly untilMillis: number
@@ -41,17 +43,23 @@ class Book {
     }
   }
 
-  open({ expiresAfterMs, lease, targets }: Allotted, size: number): void {
+  open({ chunk, expiresAfterMs, lease, targets }: Allotted, size: number): void {
     if (this.#known.has(lease)) return
     this.#known.add(lease)
     const devices = targets.map(({ deviceId }) => deviceId)
-    this.#open.set(lease, { devices, size, untilMillis: this.#now + expiresAfterMs })
+    this.#open.set(lease, { chunk, devices, size, untilMillis: this.#now + expiresAfterMs })
     for (const device of devices) this.#judge(device)
   }
 
   end(lease: string): void {
     this.#known.add(lease)
     this.#open.delete(lease)
+  }
+
+  free({ chunkId, fileId }: ChunkName): void {
+    for (const [lease, { chunk }] of this.#open) {
+      if (chunk.fileId === fileId && chunk.chunkId === chunkId) this.#open.delete(lease)
+    }
   }
 
   /** Reservations die with the process that gave them. */
@@ -83,6 +91,9 @@ export const makeRoomOracle = (cluster: SimulatedCluster): Oracle => {
       heartbeatAnswered: (heartbeat) => book.hear(heartbeat),
       chunkAllotted: (allotted, size) => book.open(allotted, size),
       leaseEnding: (lease) => book.end(lease),
+      journalAppended: (entries) => {
+        for (const entry of entries) if (entry._tag === "Freed") book.free(entry)
+      },
       journalRecovered: () => book.clear()
     }
   }
