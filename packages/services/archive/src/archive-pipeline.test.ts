@@ -92,6 +92,7 @@ const withWorld = <A, E>(
             stream: "ORDERS",
             epoch,
             resume: { after: base, completion: emptyMap(base) },
+            requestCheckpoint: () => undefined,
             report: (all) => reports.push(...all)
           })
           .pipe(Scope.provide(scope))

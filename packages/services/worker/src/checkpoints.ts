@@ -9,7 +9,7 @@
  * 2. Nothing is written once the run is fenced.
  * 3. A write whose answer was lost is recognised by its owner and epoch, and is no conflict.
  */
-import { checkpoint, encodeMap } from "@holdfast/disposition"
+import { checkpoint, emptyMap, encodeMap } from "@holdfast/disposition"
 import {
   type Checkpoint,
   type CheckpointConflict,
@@ -52,7 +52,7 @@ const saveNow = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, CheckpointConflict | CheckpointStoreError> {
   const { config, epoch, shard } = run.options
   const { map, position } = checkpoint(run.tracker)
-  const { bytes } = encodeMap(map, mapBytesMax)
+  const { bytes, droppedPartials, droppedRuns } = encodeMap(map, mapBytesMax)
   run.counters.checkpointsRequested += 1
   run.revision = yield* store
     .save({
@@ -69,6 +69,8 @@ const saveNow = Effect.fnUntraced(function* (
   run.counters.checkpointsConfirmed += 1
   const before = run.checkpointed
   run.checkpointed = position
+  const isWhole = droppedPartials + droppedRuns === 0
+  run.options.checkpointed({ after: position, completion: isWhole ? map : emptyMap(position) })
   if (position !== undefined && position !== before) yield* acknowledge(run, position)
 })
 

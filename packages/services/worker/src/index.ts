@@ -14,13 +14,23 @@ export {
   type Resume,
   type ShardPipeline
 } from "./pipeline.ts"
+export {
+  definePipeline,
+  type PipelineContext,
+  type PipelineDefinition,
+  type PipelineModule,
+  PipelineModuleError,
+  pipelineOf
+} from "./pipeline-module.ts"
 export { putIntoSpool, spoolDeadLetters } from "./spool-dead-letters.ts"
 export {
   defaultStage,
   type StageAnswer,
+  StageFailure,
   type StageItem,
   type StageOptions,
   type StageOrdering
 } from "./stage/stage.ts"
+export { openStage } from "./stage/stage-run.ts"
 export { recordStage, stagePipeline } from "./stage/stage-pipeline.ts"
 export { Worker } from "./worker.ts"

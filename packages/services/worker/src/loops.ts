@@ -44,9 +44,19 @@ export const flushes = (run: ShardRun, pipeline: ShardPipeline) => {
   return every(flushIntervalMs, flush)
 }
 
-/** Saves what has been finished, at intervals. */
-export const checkpoints = (run: ShardRun, save: Effect.Effect<void>) =>
-  every(run.options.config.checkpointIntervalMs, save)
+/** Saves what has been finished, at intervals, and when the pipeline waits for that. */
+export const checkpoints = (run: ShardRun, save: Effect.Effect<void>) => {
+  const { checkpointIntervalMs } = run.options.config
+  const due = Effect.raceFirst(
+    Effect.sleep(Duration.millis(checkpointIntervalMs)),
+    run.signal.waitUntil(() => run.isCheckpointWanted)
+  )
+  const saveNow = Effect.suspend(() => {
+    run.isCheckpointWanted = false
+    return save
+  })
+  return Effect.forever(Effect.andThen(due, saveNow))
+}
 
 /** Offers records again when their next attempt is due. */
 export const retries = (run: ShardRun, pipeline: ShardPipeline) =>

@@ -21,7 +21,7 @@ import { Clock, Duration, Effect, Option, Result } from "effect"
 import { isOwn } from "./checkpoints.ts"
 import type { WorkerConfig } from "./config.ts"
 import { makeReport } from "./dispositions.ts"
-import { type Disposition, Pipeline, type ShardPipeline } from "./pipeline.ts"
+import { type OpenShard, Pipeline, type ShardPipeline } from "./pipeline.ts"
 import { ShardRun } from "./shard-run.ts"
 
 /** Which shard to open, and how. */
@@ -46,22 +46,27 @@ export interface OpenedShard {
   readonly pipeline: ShardPipeline
 }
 
+/** What a pipeline speaks to; before its shard is open there is nothing that could listen. */
+interface Listener {
+  report: OpenShard["report"]
+  requestCheckpoint: OpenShard["requestCheckpoint"]
+}
+
 /** Opens a shard in the current scope. */
 export const openShard = Effect.fnUntraced(function* (opening: Opening) {
   const { config, epoch, shard, stream } = opening
   const { position, revision, stored } = yield* takeCheckpoint(opening)
   const pipelines = yield* Pipeline
   const clock = yield* Clock.Clock
-  const reporter: { report: (dispositions: ReadonlyArray<Disposition>) => void } = {
-    report: () => undefined
-  }
+  const listener: Listener = { report: () => undefined, requestCheckpoint: () => undefined }
   const pipeline = yield* pipelines
     .open({
       shard,
       stream,
       epoch,
       resume: { after: position, completion: stored },
-      report: (dispositions) => reporter.report(dispositions)
+      report: (dispositions) => listener.report(dispositions),
+      requestCheckpoint: () => listener.requestCheckpoint()
     })
     .pipe(Effect.catch(({ code, message }) => refuse(pipelineRefusal(code), message)))
   if (config.aggregation !== "none" && pipeline.takesParts !== true) {
@@ -80,9 +85,11 @@ export const openShard = Effect.fnUntraced(function* (opening: Opening) {
     tracker,
     revision,
     laidAside,
-    exhausted: () => pipeline.exhausted?.()
+    exhausted: () => pipeline.exhausted?.(),
+    checkpointed: (saved) => pipeline.checkpointed?.(saved)
   })
-  reporter.report = makeReport(run)
+  listener.report = makeReport(run)
+  listener.requestCheckpoint = () => run.requestCheckpoint()
   const opened: OpenedShard = { run, pipeline }
   return opened
 })

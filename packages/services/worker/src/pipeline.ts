@@ -105,6 +105,8 @@ export interface OpenShard {
   readonly resume: Resume
   /** Takes dispositions at once; callable from anywhere, never suspends, never throws. */
   readonly report: (dispositions: ReadonlyArray<Disposition>) => void
+  /** Asks for a checkpoint soon instead of at the next interval; callable as `report` is. */
+  readonly requestCheckpoint: () => void
 }
 
 /** Sent at intervals, on an idle stream too. */
@@ -155,6 +157,11 @@ export interface ShardPipeline {
    * at once.
    */
   readonly laidAside?: (ordinal: Ordinal, part?: number) => void
+  /**
+   * Hears of each checkpoint that the store has confirmed: what it says is finished never comes
+   * again. Must return at once.
+   */
+  readonly checkpointed?: (saved: Resume) => void
 }
 
 /** Where a worker's records go. */

@@ -13,6 +13,7 @@ import type { WorkerConfig } from "./config.ts"
 import type { HeldRecord } from "./held-records.ts"
 import { monotonicMs } from "./monotonic.ts"
 import { PendingLetters } from "./pending-letters.ts"
+import type { Resume } from "./pipeline.ts"
 import { RetryQueue } from "./retry-queue.ts"
 
 /** How a run ends. */
@@ -62,6 +63,8 @@ export interface RunOptions {
   readonly laidAside: (ordinal: Ordinal, part?: number) => void
   /** What the pipeline says follows the last attempt; none: what the worker's policy says. */
   readonly exhausted: () => Exhausted | undefined
+  /** Tells the pipeline of a checkpoint that was confirmed. */
+  readonly checkpointed: (saved: Resume) => void
 }
 
 /** One shard while it is open; see the module comment. */
@@ -88,6 +91,8 @@ export class ShardRun {
   isIntakeStopped = false
   isEnded = false
   haltReason: string | undefined
+  /** The pipeline waits for a checkpoint. */
+  isCheckpointWanted = false
   /** Why an attempt failed last. */
   lastFailure: string | undefined
   stallReason: string | undefined
@@ -147,6 +152,12 @@ export class ShardRun {
   /** Tells the pipeline that a record, or one part of it, will not come again. */
   laidAside(ordinal: Ordinal, part: PartReport | undefined): void {
     this.options.laidAside(ordinal, part?.index)
+  }
+
+  /** Lets the next checkpoint be written without waiting for its interval. */
+  requestCheckpoint(): void {
+    this.isCheckpointWanted = true
+    this.signal.notify()
   }
 
   /** Notes that something moved, and wakes who waits for it. */

@@ -4,7 +4,13 @@ import { Signal } from "@holdfast/records"
 import { Cause, Duration, Effect, Exit, type Scope } from "effect"
 import type { Disposition, OfferedRecord, OpenShard, ShardPipeline } from "../pipeline.ts"
 import { Lanes } from "./lanes.ts"
-import { runAnswer, type StageAnswer, type StageItem, type StageOptions } from "./stage.ts"
+import {
+  runAnswer,
+  type StageAnswer,
+  StageFailure,
+  type StageItem,
+  type StageOptions
+} from "./stage.ts"
 import { UserRecordItems } from "./user-record-items.ts"
 
 /** An item on its way through the lanes. */
@@ -164,10 +170,23 @@ const workOn = Effect.fnUntraced(function* <A>(
   }
 })
 
-/** What a call came to: at once, or after a wait; a failure is a sentence. */
+/** A failed attempt as it is reported. */
+type Fault = Pick<Extract<Disposition, { readonly _tag: "Failed" }>, "reason" | "fatal" | "outage">
+
+const faultOf = (thrown: unknown): Fault => {
+  if (!(thrown instanceof StageFailure)) return { reason: String(thrown) }
+  switch (thrown.kind) {
+    case "fatal":
+      return { reason: thrown.message, fatal: true }
+    case "outage":
+      return { reason: thrown.message, outage: true }
+  }
+}
+
+/** What a call came to: at once, or after a wait. */
 type Call =
-  | { readonly _tag: "Returned"; readonly failure: string | undefined }
-  | { readonly _tag: "Waits"; readonly outcome: Effect.Effect<string | undefined> }
+  | { readonly _tag: "Returned"; readonly failure: Fault | undefined }
+  | { readonly _tag: "Waits"; readonly outcome: Effect.Effect<Fault | undefined> }
 
 const succeeded: Call = { _tag: "Returned", failure: undefined }
 
@@ -176,14 +195,14 @@ const call = <A>({ deadline, process }: StageOptions<A>, item: QueuedItem<A>): C
   try {
     returned = process(item)
   } catch (error) {
-    return { _tag: "Returned", failure: String(error) }
+    return { _tag: "Returned", failure: faultOf(error) }
   }
   if (returned === undefined) return succeeded
   const late = `it took longer than ${Duration.format(Duration.fromInputUnsafe(deadline))}`
   const outcome = runAnswer(() => returned).pipe(
     Effect.timeoutOrElse({ duration: deadline, orElse: () => Effect.fail(late) }),
     Effect.exit,
-    Effect.map((exit) => (Exit.isSuccess(exit) ? undefined : String(Cause.squash(exit.cause))))
+    Effect.map((exit) => (Exit.isSuccess(exit) ? undefined : faultOf(Cause.squash(exit.cause))))
   )
   return { _tag: "Waits", outcome }
 }
@@ -194,12 +213,12 @@ const addPart = <A>(
   userRecords: UserRecordItems,
   { index, ordinal, total }: QueuedItem<A>,
   part: PartReport,
-  failure: string | undefined
+  failure: Fault | undefined
 ): void => {
   const isAlone = total === 1
   if (failure !== undefined) {
     if (!isAlone && !userRecords.fail(ordinal, part.index, index)) return
-    settled.push({ _tag: "Failed", ordinal, part, reason: failure })
+    settled.push({ _tag: "Failed", ordinal, part, ...failure })
     return
   }
   if (!isAlone && !userRecords.succeed(ordinal, part.index)) return
@@ -208,7 +227,7 @@ const addPart = <A>(
 
 const dispositionOf = <A>(
   { index, ordinal, total }: QueuedItem<A>,
-  failure: string | undefined
+  failure: Fault | undefined
 ): Disposition => {
   const isPart = total !== 1
   if (failure === undefined) {
@@ -216,6 +235,6 @@ const dispositionOf = <A>(
       ? { _tag: "PartsDone", ordinal, total, indexes: [index] }
       : { _tag: "Done", ordinals: [ordinal] }
   }
-  const failed = { _tag: "Failed", ordinal, reason: failure } as const
+  const failed = { _tag: "Failed", ordinal, ...failure } as const
   return isPart ? { ...failed, part: { index, total } } : failed
 }

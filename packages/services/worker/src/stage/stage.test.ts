@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { aggregateOf } from "../testing/aggregate.ts"
 import { makeWorld, pass } from "../testing/world.ts"
 import { recordStage, stagePipeline } from "./stage-pipeline.ts"
-import { defaultStage, type StageAnswer, type StageItem } from "./stage.ts"
+import { defaultStage, type StageAnswer, StageFailure, type StageItem } from "./stage.ts"
 
 const retrying = (exhausted: "halt" | "skip", retries = 9) => ({
   errorPolicy: {
@@ -75,6 +75,27 @@ describe("a stage", () => {
       assert.deepStrictEqual(attempts, [1, 2, 3])
       assert.strictEqual(position, 10n)
       assert.strictEqual(shard.counters["failures"], 2)
+    })
+  )
+
+  it.effect("what is said to be fatal is not tried again; an outage is, without counting", () =>
+    Effect.gen(function* () {
+      const attempts = { fatal: 0, outage: 0 }
+      const { position } = yield* runStage(
+        (item) => {
+          if (at(item) === 3) {
+            attempts.fatal += 1
+            throw new StageFailure({ kind: "fatal", message: "it never will" })
+          }
+          if (at(item) !== 5) return undefined
+          attempts.outage += 1
+          const away = new StageFailure({ kind: "outage", message: "the other side is away" })
+          return attempts.outage < 4 ? Effect.fail(away) : undefined
+        },
+        { config: retrying("skip", 1) }
+      )
+      assert.deepStrictEqual(attempts, { fatal: 1, outage: 4 })
+      assert.strictEqual(position, 10n)
     })
   )
 

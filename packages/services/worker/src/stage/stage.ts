@@ -7,14 +7,14 @@
  * 2. Under `by-key` and `by-shard`, items are worked on in order, and an item that failed holds its
  *    own lane until it went through or was laid aside; nothing else waits for it.
  * 3. `process` may return a value, a promise or an Effect. What it throws, rejects or fails with is
- *    a failed attempt; so is one that takes longer than its deadline.
+ *    a failed attempt; so is one that takes longer than its deadline. A `StageFailure` says more.
  * 4. Nothing is a success but a normal end: an interrupted item has no disposition and comes again.
  * 5. The user records of an aggregate are records like others, in the order of the aggregate.
  * 6. At most `backlog` items are queued; an offer waits for room.
  */
 import type { PartReport } from "@holdfast/disposition"
 import type { SourceRecord } from "@holdfast/records"
-import { Duration, Effect } from "effect"
+import { Data, Duration, Effect } from "effect"
 import type { Heartbeat } from "../pipeline.ts"
 
 /** One item, with where it comes from. */
@@ -30,6 +30,15 @@ export interface StageItem<A> {
   /** 1 at first. */
   readonly attempt: number
 }
+
+/**
+ * A failure whose kind is known, to throw or fail with. `fatal`: trying again cannot help. `outage`:
+ * what the function needs is away, and the item is tried again for as long as that lasts.
+ */
+export class StageFailure extends Data.TaggedError("StageFailure")<{
+  readonly kind: "fatal" | "outage"
+  readonly message: string
+}> {}
 
 /** What a function of a stage may return. */
 export type StageAnswer = void | Promise<void> | Effect.Effect<void, unknown>
