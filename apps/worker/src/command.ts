@@ -6,10 +6,13 @@ import { failure, natsConnections, serveLayer, serviceFlags, timeFlag } from "@h
 import { WorkerId } from "@holdfast/wire"
 import { Config, Effect, Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { choosePipeline, isArchiving, pipelineFlags, workerConfigOf } from "./pipeline-flags.ts"
 import { takeStandardOutput } from "./standard-output.ts"
+import { parseStreamShards } from "./stream-shards.ts"
 
 const flags = {
   ...serviceFlags,
+  ...pipelineFlags,
   id: Flag.String("id").pipe(
     Flag.withDescription("This worker's name"),
     Flag.withFallbackConfig(Config.String("HOLDFAST_WORKER")),
@@ -58,59 +61,87 @@ const surroundings = (options: WorkerOptions) => {
 
 const serveJetStream = Effect.fnUntraced(function* (options: WorkerOptions) {
   const { checkpointIntervalMs, cluster, discoveryIntervalMs, id, leaseTermMs } = options
-  // The other commands need not wait for the service to load.
-  const { jetStreamPorts } = yield* Effect.promise(() => import("./jet-stream-ports.ts"))
-  const { workerProcess } = yield* Effect.promise(() => import("./worker-process.ts"))
   // A renewal every fifth and a margin of a fifth leave room for three renewals that are lost.
   const fifth = Math.max(1, Math.floor(leaseTermMs / 5))
-  const running = workerProcess({
+  const config = yield* workerConfigOf(options, {
     cluster,
     worker: id,
-    settings: {
-      checkpointIntervalMs,
-      discoveryIntervalMs,
-      leaseTermMs,
-      leaseRenewalMs: fifth,
-      leaseMarginMs: fifth
-    }
+    checkpointIntervalMs,
+    discoveryIntervalMs,
+    leaseTermMs,
+    leaseRenewalMs: fifth,
+    leaseMarginMs: fifth
   })
+  const { group, layer: pipeline } = yield* choosePipeline(options, {
+    cluster,
+    worker: id,
+    archiveOf: ({ shard }) => shard
+  })
+  const shards = isArchiving(options) ? [] : yield* parseStreamShards(options.stream, group)
   if (options.check) return
-  const layer = running.pipe(
-    Layer.provide(jetStreamPorts(cluster)),
-    Layer.provide(surroundings(options))
+  // The other commands need not wait for the service to load.
+  const { archiveWorker, streamWorker } = yield* Effect.promise(
+    () => import("./jet-stream-worker.ts")
   )
-  yield* serveLayer(`worker ${id}`, layer)
+  const deadLetter = Option.getOrUndefined(options.deadLetter)
+  const running = isArchiving(options)
+    ? archiveWorker({ config, pipeline })
+    : streamWorker({ config, pipeline, group, shards, deadLetter })
+  yield* serveLayer(`worker ${id}`, Layer.provide(running, surroundings(options)))
+})
+
+/** What a daemon's shard belongs to: the archive that it goes to, or the stream that is named. */
+const streamOfDaemon = Effect.fnUntraced(function* (options: WorkerOptions) {
+  const archive = Option.getOrUndefined(options.archive)
+  if (isArchiving(options)) {
+    return archive === undefined
+      ? yield* failure("--multilang needs --archive: the archive that the records go to")
+      : archive
+  }
+  const [stream, ...others] = options.stream
+  if (archive !== undefined || stream === undefined || others.length > 0) {
+    return yield* failure(
+      "--multilang with a pipeline of your own needs one --stream, the Kinesis stream's name, and no --archive"
+    )
+  }
+  return stream
 })
 
 const serveDaemon = Effect.fnUntraced(function* (options: WorkerOptions) {
   const { checkpointIntervalMs, cluster, id } = options
-  const archive = Option.getOrUndefined(options.archive)
-  if (archive === undefined) {
-    return yield* failure("--multilang needs --archive: the archive that the records go to")
-  }
+  const stream = yield* streamOfDaemon(options)
   // A daemon starts a child for each shard: their names must differ.
   const worker = Option.getOrUndefined(WorkerId.makeOption(`${id}-${process.pid}`))
   if (worker === undefined) {
     return yield* failure(`--id "${id}" leaves no room for the number of this process behind it`)
   }
-  const { archivePipelineLayer, retentionLayer } = yield* Effect.promise(
-    () => import("@holdfast/service-archive")
+  const { childSettings, multiLangWorker } = yield* Effect.promise(
+    () => import("./multilang-worker.ts")
   )
-  const { multiLangWorker } = yield* Effect.promise(() => import("./multilang-worker.ts"))
+  const config = yield* workerConfigOf(options, {
+    ...childSettings,
+    checkpointIntervalMs,
+    cluster,
+    worker
+  })
+  const { layer } = yield* choosePipeline(options, { cluster, worker, archiveOf: () => stream })
+  const { retentionLayer } = yield* Effect.promise(() => import("@holdfast/service-archive"))
   if (options.check) return
   yield* multiLangWorker({
-    cluster,
-    worker,
+    config,
     input: process.stdin,
     output: takeStandardOutput(),
-    stream: archive,
+    stream,
     // Every worker looks after retention: ending a segment twice changes nothing.
-    pipeline: Layer.merge(archivePipelineLayer({ archiveOf: () => archive }), retentionLayer()),
-    settings: { checkpointIntervalMs }
+    pipeline: isArchiving(options) ? Layer.merge(layer, retentionLayer()) : layer
   }).pipe(Effect.provide(surroundings(options)))
 })
 
 /** `holdfast worker`. */
 export const workerCommand = Command.make("worker", flags, (options) =>
   options.multilang ? serveDaemon(options) : serveJetStream(options)
-).pipe(Command.withDescription("Run a worker: it archives the streams of all archives"))
+).pipe(
+  Command.withDescription(
+    "Run a worker: it archives the streams of all archives, or runs a pipeline of your own"
+  )
+)

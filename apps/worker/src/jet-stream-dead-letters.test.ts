@@ -10,7 +10,7 @@ import {
   fakeClusterLayer,
   makeFakeCluster
 } from "../../../packages/client/src/testing/fake-cluster.ts"
-import { jetStreamDeadLetters } from "./jet-stream-dead-letters.ts"
+import { jetStreamArchiveLetters } from "./jet-stream-dead-letters.ts"
 
 const { connections } = useNatsServer()
 const text = (value: string) => new TextEncoder().encode(value)
@@ -41,7 +41,7 @@ const world = Layer.unwrap(
       Layer.provide(services),
       Layer.provide(MemoryNetwork.layer(network, "client"))
     )
-    return jetStreamDeadLetters.pipe(Layer.provideMerge(Layer.mergeAll(connections(), clients)))
+    return jetStreamArchiveLetters.pipe(Layer.provideMerge(Layer.mergeAll(connections(), clients)))
   })
 )
 

@@ -1,4 +1,7 @@
-/** The ports of a worker on JetStream: records, checkpoints, leases, dead letters. */
+/**
+ * The ports of a worker on JetStream: records, checkpoints, leases, dead letters. The workers of a
+ * group share their buckets; those that archive are the group without a name.
+ */
 import {
   natsCheckpointStoreLayer,
   natsLeaseLayer,
@@ -7,11 +10,17 @@ import {
 import { ArchiveClient } from "@holdfast/client"
 import type { ClusterId } from "@holdfast/wire"
 import { Effect, Layer } from "effect"
-import { archiveShards } from "./archive-shards.ts"
-import { jetStreamDeadLetters } from "./jet-stream-dead-letters.ts"
+import { type ArchiveShard, archiveShards } from "./archive-shards.ts"
+import { jetStreamArchiveLetters, jetStreamLetters } from "./jet-stream-dead-letters.ts"
 import { recordConfigurations } from "./record-configurations.ts"
 
-/** The source and stores of a worker on JetStream; buckets are named after the cluster. */
+const buckets = (cluster: ClusterId, group: string) =>
+  Layer.mergeAll(
+    natsCheckpointStoreLayer({ bucket: `holdfast-${cluster}-checkpoints${group}` }),
+    natsLeaseLayer({ bucket: `holdfast-${cluster}-leases${group}` })
+  )
+
+/** The source and stores of a worker that archives; its shards are the archives. */
 export const jetStreamPorts = (cluster: ClusterId) =>
   Layer.mergeAll(
     Layer.unwrap(
@@ -21,7 +30,25 @@ export const jetStreamPorts = (cluster: ClusterId) =>
       })
     ),
     Layer.effectDiscard(recordConfigurations),
-    jetStreamDeadLetters,
-    natsCheckpointStoreLayer({ bucket: `holdfast-${cluster}-checkpoints` }),
-    natsLeaseLayer({ bucket: `holdfast-${cluster}-leases` })
+    jetStreamArchiveLetters,
+    buckets(cluster, "")
   )
+
+/** What a group of workers reads. */
+export interface StreamPortsOptions {
+  readonly cluster: ClusterId
+  readonly group: string
+  readonly shards: ReadonlyArray<ArchiveShard>
+  /** The stream for dead letters; none without one. */
+  readonly deadLetter: string | undefined
+}
+
+/** The source and stores of a worker that runs another pipeline over the streams it was told. */
+export const streamPorts = (options: StreamPortsOptions) => {
+  const { cluster, deadLetter, group, shards } = options
+  const ports = Layer.merge(
+    natsRecordSourceLayer({ shards: Effect.succeed(shards) }),
+    buckets(cluster, `-${group}`)
+  )
+  return deadLetter === undefined ? ports : Layer.merge(ports, jetStreamLetters(deadLetter))
+}

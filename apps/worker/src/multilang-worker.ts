@@ -11,29 +11,26 @@ import type { Readable, Writable } from "node:stream"
 import { MultiLangDaemon, multiLangDaemon } from "@holdfast/adapter-multilang"
 import type { Messaging, MessagingError } from "@holdfast/messaging"
 import { type CommandFailure, failure } from "@holdfast/process"
-import { parseWorkerConfig, type Pipeline, Worker } from "@holdfast/service-worker"
-import type { ClusterId, WorkerId } from "@holdfast/wire"
-import { Effect, Layer, Option, Result } from "effect"
+import { type Pipeline, Worker, type WorkerConfig } from "@holdfast/service-worker"
+import { Effect, Layer, Option } from "effect"
 
 /** How a child runs. */
 export interface MultiLangWorkerOptions<E, R> {
-  readonly cluster: ClusterId
-  readonly worker: WorkerId
+  readonly config: WorkerConfig
   /** What the daemon writes to, and reads. */
   readonly input: Readable
   readonly output: Writable
   /** What its shard belongs to. */
   readonly stream: string
   readonly pipeline: Layer.Layer<Pipeline, E, R>
-  /** Further settings of the worker, checked by its schema. */
-  readonly settings?: Readonly<Record<string, unknown>>
 }
 
 /**
- * The daemon holds the lease, and says when it is lost; what stands in for it here costs nothing to
- * renew, and must be looked at often so that a loss stops the shard at once.
+ * Settings that a child needs. The daemon holds the lease, and says when it is lost; what stands in
+ * for it here costs nothing to renew, and must be looked at often so that a loss stops the shard at
+ * once.
  */
-const childSettings = {
+export const childSettings = {
   leaseTermMs: 10_000,
   leaseMarginMs: 2_000,
   leaseRenewalMs: 100,
@@ -48,10 +45,8 @@ export const multiLangWorker = <E, R>(
   options: MultiLangWorkerOptions<E, R>
 ): Effect.Effect<void, CommandFailure | E | MessagingError, Messaging | R> =>
   Effect.gen(function* () {
-    const { cluster, input, output, pipeline, settings, stream, worker } = options
-    const config = parseWorkerConfig({ ...childSettings, ...settings, cluster, worker })
-    if (Result.isFailure(config)) return yield* failure(config.failure.message)
-    const child = Worker.layer(config.success).pipe(
+    const { config, input, output, pipeline, stream } = options
+    const child = Worker.layer(config).pipe(
       Layer.provide(pipeline),
       Layer.provideMerge(multiLangDaemon({ input, output, stream }))
     )

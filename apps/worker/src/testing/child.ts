@@ -1,14 +1,13 @@
 /** A child of a test's daemon in this process, with a stage that the test lets go on by hand. */
 import { MemoryNetwork } from "@holdfast/adapter-memory"
-import { recordStage } from "@holdfast/service-worker"
-import { ClusterId, WorkerId } from "@holdfast/wire"
-import { Cause, Effect, Exit, Fiber } from "effect"
+import { parseWorkerConfig, recordStage } from "@holdfast/service-worker"
+import { Cause, Effect, Exit, Fiber, Result } from "effect"
 import { vi } from "vitest"
 import {
   type DaemonOptions,
   TestDaemon
 } from "../../../../packages/adapters/multilang/src/testing/daemon.ts"
-import { multiLangWorker } from "../multilang-worker.ts"
+import { childSettings, multiLangWorker } from "../multilang-worker.ts"
 
 const decoder = new TextDecoder()
 
@@ -45,13 +44,14 @@ export const startChild = Effect.fnUntraced(function* (
     },
     { concurrency: 1_000 }
   )
+  const names = { cluster: "c1", worker: "w1" }
   const fiber = yield* multiLangWorker({
-    cluster: ClusterId.make("c1"),
-    worker: WorkerId.make("w1"),
+    config: Result.getOrThrow(
+      parseWorkerConfig({ ...childSettings, ...quickSettings, ...options.settings, ...names })
+    ),
     ...daemon.childPipes,
     stream: "orders",
-    pipeline,
-    settings: { ...quickSettings, ...options.settings }
+    pipeline
   }).pipe(Effect.provide(MemoryNetwork.layerAlone()), Effect.forkChild)
   yield* Effect.promise(() => daemon.initialize())
   return {

@@ -1,4 +1,5 @@
 /** The archive pipeline: records to segments, chunks and the catalogue. */
+export { archiveModule, ArchiveModuleSettings } from "./archive-module.ts"
 export {
   archiveNamed,
   archivePipelineLayer,
