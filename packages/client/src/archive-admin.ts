@@ -1,5 +1,6 @@
 /** Archives as an operator handles them: add, list, show, change, pause, resume, remove. */
 import {
+  type Aggregation,
   type ArchiveEntry,
   ArchiveOrigin,
   ArchiveSettings,
@@ -27,6 +28,8 @@ export interface AddArchiveOptions {
   readonly stream: string
   readonly filter?: string | undefined
   readonly shards?: ReadonlyArray<string> | undefined
+  /** Archive aggregated messages as their user records; for the archive's whole life. */
+  readonly aggregation?: Aggregation | undefined
   readonly settings?: Partial<ArchiveSettings> | undefined
   /** The stream's own configuration as JSON, to restore it from. */
   readonly streamConfiguration?: string | undefined
@@ -172,6 +175,7 @@ export const makeArchiveAdmin = (parts: {
       fileId: 1,
       created: yield* Clock.currentTimeNanos,
       ...(options.filter === undefined ? {} : { filter: options.filter }),
+      ...(options.aggregation === undefined ? {} : { aggregation: options.aggregation }),
       ...(options.streamConfiguration === undefined
         ? {}
         : { streamConfiguration: options.streamConfiguration })

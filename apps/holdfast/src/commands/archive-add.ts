@@ -7,7 +7,7 @@ import { connectedLayer, connectionFlags } from "../connection/connect.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { renderPairs } from "../output/table.ts"
 import { lookAtStream } from "../records/archived-stream.ts"
-import { parseSettings, settingsFlags, settingsPairs } from "./archive-settings.ts"
+import { aggregationText, parseSettings, settingsFlags, settingsPairs } from "./archive-settings.ts"
 
 const flags = {
   ...connectionFlags,
@@ -22,6 +22,12 @@ const flags = {
     Flag.withDescription("Archive only subjects that match"),
     Flag.optional
   ),
+  aggregation: Flag.Literals("aggregation", ["none", "kpl", "kpl-and-private"]).pipe(
+    Flag.withDescription(
+      "Archive aggregated messages of the KPL as their user records, for the archive's life (none)"
+    ),
+    Flag.optional
+  ),
   check: Flag.Boolean("check").pipe(
     Flag.withDescription("Print the settings as they would be, and add nothing"),
     Flag.withDefault(false)
@@ -33,6 +39,7 @@ const renderDraft = ({ origin, settings }: ArchiveDraft): string =>
     ["archive", origin.name],
     ["stream", origin.stream],
     ["filter", origin.filter ?? "all subjects"],
+    ["aggregates", aggregationText(origin.aggregation)],
     ...settingsPairs(settings),
     ["restorable", origin.streamConfiguration === undefined ? "not yet" : "yes"]
   ])
@@ -55,6 +62,7 @@ export const addCommand = Command.make("add", flags, (options) =>
       name: Option.getOrElse(options.name, () => stream),
       stream,
       filter,
+      aggregation: Option.getOrUndefined(options.aggregation),
       settings,
       streamConfiguration: yield* lookAtStream(options, { stream, filter, deadLetter })
     }

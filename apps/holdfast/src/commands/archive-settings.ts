@@ -1,5 +1,6 @@
 /** The flags that say how records are kept, and settings as people read them. */
 import {
+  type Aggregation,
   type ArchiveSettings,
   archiveSettingsDefault,
   type Compression,
@@ -126,6 +127,18 @@ const compressionText = (compression: Compression): string => {
       return "none"
     case "Zstd":
       return `zstd, level ${compression.level}`
+  }
+}
+
+/** What becomes of aggregated messages, for people. */
+export const aggregationText = (aggregation: Aggregation = "none"): string => {
+  switch (aggregation) {
+    case "none":
+      return "kept as they are"
+    case "kpl":
+      return "opened: user records of the KPL"
+    case "kpl-and-private":
+      return "opened: user records of the KPL and of its private variants"
   }
 }
 

@@ -9,7 +9,7 @@ import { toJson, writeLine } from "../output/standard-output.ts"
 import { formatBytes, renderPairs, renderTable } from "../output/table.ts"
 import { isoTime } from "../records/record-json.ts"
 import { addCommand } from "./archive-add.ts"
-import { settingsPairs } from "./archive-settings.ts"
+import { aggregationText, settingsPairs } from "./archive-settings.ts"
 
 const list = Command.make("list", { ...connectionFlags, json: jsonFlag }, (flags) =>
   Effect.gen(function* () {
@@ -48,6 +48,7 @@ const describe = (entry: ArchiveEntry, totals: ArchiveTotals): string => {
     ["archive", origin.name],
     ["stream", origin.stream],
     ["filter", origin.filter ?? "all subjects"],
+    ["aggregates", aggregationText(origin.aggregation)],
     ["status", status],
     ["created", isoTime(origin.created)],
     ...settingsPairs(settings),

@@ -60,7 +60,10 @@ export const planOf = Effect.fnUntraced(function* (
   return Result.isFailure(planned) ? yield* failure(planned.failure.message) : planned.success
 })
 
-/** The one position range that the archive has without a gap; none where it has several. */
+/**
+ * The one position range that the archive has without a gap; none where it has several, and none
+ * where one position may stand for several records, or for none.
+ */
 export const positionsOf = ({
   archive,
   totals
@@ -68,8 +71,9 @@ export const positionsOf = ({
   | { readonly first: bigint; readonly last: bigint }
   | undefined => {
   const [only, ...others] = totals.shards
-  if (only === undefined || others.length > 0 || archive.origin.filter !== undefined)
-    return undefined
+  const { aggregation = "none", filter } = archive.origin
+  const isEachPosition = filter === undefined && aggregation === "none"
+  if (only === undefined || others.length > 0 || !isEachPosition) return undefined
   const { first, last, records } = only
   return last - first + 1n === BigInt(records) ? { first, last } : undefined
 }

@@ -38,6 +38,11 @@ export const OnError = Schema.Literals(["halt", "dead-letter", "skip"])
 /** What becomes of a record that cannot be archived. */
 export type OnError = typeof OnError.Type
 
+/** How aggregated messages of the KPL are archived: as they are, or as their user records. */
+export const Aggregation = Schema.Literals(["none", "kpl", "kpl-and-private"])
+/** How aggregated messages of the KPL are archived. */
+export type Aggregation = typeof Aggregation.Type
+
 /** What can be changed while the archive lives. */
 export const ArchiveSettings = Schema.Struct({
   segments: SegmentLimits,
@@ -76,6 +81,11 @@ export const ArchiveOrigin = Schema.Struct({
   stream: shortText,
   /** Only subjects that match; absent for all. */
   filter: Schema.optionalKey(shortText),
+  /**
+   * Whether messages are opened; absent when not. It is for life: the same position must mean the
+   * same records whenever it is read.
+   */
+  aggregation: Schema.optionalKey(Aggregation),
   /** The shards it is read as; empty for those that the source names. */
   shards: Schema.Array(shortText).check(Schema.isMaxLength(1_024)),
   /** The file whose chunks are its segments; a later life of the same name has a higher one. */

@@ -34,20 +34,13 @@ import {
   attributesMax,
   blockRecordsMax,
   dictionaryEntryBytesMax,
-  recordHeadersMax,
   tagNamesMax,
   type WriterLimits,
   writerLimitsDefault
 } from "./limits.ts"
 import type { WriterPlatform } from "./platform.ts"
-import {
-  positionMax,
-  recordBytes,
-  type RecordTag,
-  type SegmentRecord,
-  timestampMax,
-  timestampMin
-} from "./record.ts"
+import { recordBytes, type RecordTag, type SegmentRecord } from "./record.ts"
+import { recordRefusal } from "./record-refusal.ts"
 import { TagCollector } from "./tag-summary.ts"
 
 /** What a builder is made from. Names of tags and attributes are ASCII. */
@@ -69,7 +62,6 @@ export interface SealedSegment {
 
 const appended: Result.Result<void, AppendRefused> = Result.succeed(undefined)
 const noTags: ReadonlyArray<RecordTag> = []
-const partMax = 4_294_967_295
 /** A footer below this is not compressed: it would cost more time than it saves room. */
 const footerBytesPlain = 1_024
 
@@ -221,33 +213,15 @@ export class SegmentBuilder {
   }
 
   #check(record: SegmentRecord, bytes: number): AppendRefused | undefined {
-    const { headers, part, position, timestamp } = record
-    const refuse = (reason: AppendRefused["reason"], message: string) =>
-      new AppendRefused({ reason, position, message })
+    const { part, position } = record
     if (position <= this.#lastPosition) {
       if (position < this.#lastPosition || part <= this.#lastPart) {
         const before = `${this.#lastPosition} (part ${this.#lastPart})`
-        return refuse("OutOfOrder", `Record ${position} (part ${part}) comes behind ${before}.`)
+        const message = `Record ${position} (part ${part}) comes behind ${before}.`
+        return new AppendRefused({ reason: "OutOfOrder", position, message })
       }
     }
-    if (position < 0n || position > positionMax) {
-      return refuse("PositionOutOfRange", `Position ${position} is not between 0 and 2^256 - 1.`)
-    }
-    if (!Number.isInteger(part) || part < 0 || part > partMax) {
-      return refuse("PartOutOfRange", `Part ${part} is not between 0 and ${partMax}.`)
-    }
-    if (timestamp < timestampMin || timestamp > timestampMax) {
-      return refuse("TimestampOutOfRange", `Timestamp ${timestamp} does not fit 64 bits.`)
-    }
-    if (bytes > this.#limits.recordBytesMax) {
-      const limit = this.#limits.recordBytesMax
-      return refuse("RecordTooLarge", `Record ${position} has ${bytes} bytes; at most ${limit}.`)
-    }
-    if (headers.length > recordHeadersMax) {
-      const limit = recordHeadersMax
-      return refuse("TooManyHeaders", `Record ${position} has over ${limit} headers.`)
-    }
-    return undefined
+    return recordRefusal(record, { bytes, recordBytesMax: this.#limits.recordBytesMax })
   }
 }
 

@@ -56,4 +56,5 @@ export {
   timestampMax,
   timestampMin
 } from "./record.ts"
+export { recordRefusal } from "./record-refusal.ts"
 export type { TagValues } from "./tag-summary.ts"

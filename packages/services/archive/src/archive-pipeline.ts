@@ -177,14 +177,13 @@ const makePipeline = Effect.fnUntraced(function* (given: ArchivePipelineOptions)
     )
     if (Result.isSuccess(outcome)) {
       yield* segmentsStored
-      yield* storedRecords(job.ordinals.length)
-      report([{ _tag: "Done", ordinals: job.ordinals }])
+      yield* storedRecords(job.contents.count)
+      report(job.contents.done())
       return
     }
     const { failure } = outcome
     const fatal = isFinal(failure)
-    const failed = { _tag: "Failed", reason: failure.message, fatal, outage: !fatal } as const
-    report(job.ordinals.map((ordinal) => ({ ...failed, ordinal })))
+    report(job.contents.failed({ reason: failure.message, fatal, outage: !fatal }))
   })
 
   const open = Effect.fnUntraced(function* (
@@ -245,6 +244,8 @@ const makePipeline = Effect.fnUntraced(function* (given: ArchivePipelineOptions)
 
     return {
       finished,
+      takesParts: true,
+      aggregation: archive.origin.aggregation ?? "none",
       exhausted: () => lanes.archive.settings.onError,
       offer: (batch) =>
         Effect.gen(function* () {

@@ -8,12 +8,16 @@
  * successor builds on that after a crash, and a longer one takes the place of a shorter. So:
  * 1. Only first attempts go into complete segments, and only beyond everything that was finished
  *    before the shard was opened: in between, records are missing that are kept elsewhere.
- * 2. No complete segment reaches across a record that was refused: it would claim to hold it.
- * 3. A segment is sealed when it is full, old, or flushed; its records are in it once.
+ * 2. No complete segment reaches across a record that was refused, whole or in part: it would claim
+ *    to hold it. What is left of that record goes the way of later attempts.
+ * 3. The parts of a record that come together are in one segment, however full it is: positions
+ *    name records, and no position is begun in one complete segment and ended in another.
+ * 4. A segment is sealed when it is full, old, or flushed; its records are in it once.
  */
 import type { ArchiveEntry } from "@holdfast/catalogue"
 import type { Disposition, OfferedRecord } from "@holdfast/service-worker"
-import { OpenSegment, type SegmentJob } from "./open-segment.ts"
+import { recordRefusal } from "@holdfast/segment"
+import { asStored, OpenSegment, type SegmentJob } from "./open-segment.ts"
 
 /** What taking a batch led to: segments to store, and records that can never be stored. */
 export interface Taken {
@@ -23,6 +27,28 @@ export interface Taken {
 
 /** Which open segments to seal. */
 export type SealWhich = { readonly _tag: "All" } | { readonly _tag: "Old"; readonly now: bigint }
+
+/** What taking a batch has led to so far. */
+interface Taking {
+  readonly jobs: Array<SegmentJob>
+  readonly refused: Array<Disposition>
+}
+
+/** A record, or parts of one, on the way into a segment. */
+interface Fitting {
+  readonly position: bigint
+  readonly fitting: ReadonlyArray<OfferedRecord>
+  readonly now: bigint
+  readonly jobs: Array<SegmentJob>
+}
+
+const refusalOf = ({ ordinal, part }: OfferedRecord, reason: string): Disposition => {
+  const failed = { _tag: "Failed", ordinal, reason, fatal: true } as const
+  return part === undefined ? failed : { ...failed, part }
+}
+
+/** How many offers make the record whole. */
+const partsOf = ([first]: ReadonlyArray<OfferedRecord>): number => first?.part?.total ?? 1
 
 /** The open segments of one shard. A mutable edit that never escapes its pipeline. */
 export class Lanes {
@@ -55,17 +81,14 @@ export class Lanes {
 
   /** Takes a batch, whole. */
   take(batch: ReadonlyArray<OfferedRecord>, now: bigint): Taken {
-    const jobs: Array<SegmentJob> = []
-    const refused: Array<Disposition> = []
-    for (const offered of batch) {
-      const reason =
-        offered.attempt > 1
-          ? this.#takeLate(offered, now, jobs)
-          : this.#takeFresh(offered, now, jobs)
-      if (reason === undefined) continue
-      refused.push({ _tag: "Failed", ordinal: offered.ordinal, reason, fatal: true })
+    const taken: Taking = { jobs: [], refused: [] }
+    let begin = 0
+    for (let end = 1; end <= batch.length; end++) {
+      if (end < batch.length && batch[end]!.ordinal === batch[begin]!.ordinal) continue
+      this.#takeRecord(batch.slice(begin, end), now, taken)
+      begin = end
     }
-    return { jobs, refused }
+    return taken
   }
 
   /** Seals open segments. */
@@ -85,24 +108,37 @@ export class Lanes {
     return jobs
   }
 
-  #takeFresh(offered: OfferedRecord, now: bigint, jobs: Array<SegmentJob>): string | undefined {
-    const { position } = offered.record
+  /** Takes one record: by itself, or the parts of it that came. */
+  #takeRecord(offered: ReadonlyArray<OfferedRecord>, now: bigint, { jobs, refused }: Taking): void {
+    const fitting: Array<OfferedRecord> = []
+    for (const one of offered) {
+      const reason = recordRefusal(asStored(one))?.message
+      if (reason === undefined) fitting.push(one)
+      else refused.push(refusalOf(one, reason))
+    }
+    const [first] = fitting
+    const isWhole = fitting.length === offered.length && offered.length === partsOf(offered)
+    if (offered[0]!.attempt === 1 && !isWhole) this.#sealFresh(jobs)
+    if (first === undefined) return
+    const { position } = first.record
+    if (first.attempt === 1 && isWhole) this.#takeFresh({ position, fitting, now, jobs })
+    else this.#takeLate({ position, fitting, now, jobs })
+  }
+
+  #takeFresh({ fitting, jobs, now, position }: Fitting): void {
     const isBeyond = this.#finishedUpTo === undefined || position > this.#finishedUpTo
     if (isBeyond && this.#fresh?.options.complete === false) this.#sealFresh(jobs)
     this.#fresh ??= this.#open(isBeyond, now)
-    const reason = this.#fresh.append(offered)
-    if (reason !== undefined || this.#fresh.isFull) this.#sealFresh(jobs)
-    return reason
+    for (const one of fitting) this.#fresh.append(one)
+    if (this.#fresh.isFull) this.#sealFresh(jobs)
   }
 
-  #takeLate(offered: OfferedRecord, now: bigint, jobs: Array<SegmentJob>): string | undefined {
-    const { position } = offered.record
+  #takeLate({ fitting, jobs, now, position }: Fitting): void {
     if (position <= this.#lateLast) this.#sealLate(jobs)
     this.#late ??= this.#open(false, now)
-    const reason = this.#late.append(offered)
-    if (reason === undefined) this.#lateLast = position
+    for (const one of fitting) this.#late.append(one)
+    this.#lateLast = position
     if (this.#late.isFull) this.#sealLate(jobs)
-    return reason
   }
 
   #open(complete: boolean, opened: bigint): OpenSegment {

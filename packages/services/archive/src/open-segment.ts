@@ -1,4 +1,4 @@
-/** A segment that still takes records. */
+/** A segment that still takes records, and what it finishes when it is stored. */
 import { type ArchiveEntry, drawnNames, makeTagDrawer } from "@holdfast/catalogue"
 import {
   cataloguePlatform,
@@ -6,19 +6,24 @@ import {
   segmentWriting,
   type SegmentOwner
 } from "@holdfast/client"
-import { type SealedSegment, SegmentBuilder } from "@holdfast/segment"
+import { type SealedSegment, SegmentBuilder, type SegmentRecord } from "@holdfast/segment"
 import type { OfferedRecord } from "@holdfast/service-worker"
 import { Result } from "effect"
-
-type Ordinal = OfferedRecord["ordinal"]
+import { SegmentContents } from "./segment-contents.ts"
 
 /** A segment file with whose it is and which records it finishes. */
 export interface SegmentJob {
   readonly owner: SegmentOwner
   readonly sealed: SealedSegment
-  readonly ordinals: ReadonlyArray<Ordinal>
+  readonly contents: SegmentContents
   readonly archive: ArchiveEntry
 }
+
+/** A record as segments hold it: user records keep their place in their message. */
+export const asStored = ({ part, record }: OfferedRecord): SegmentRecord => ({
+  ...record,
+  part: part?.index ?? 0
+})
 
 /** What makes one. */
 export interface OpenSegmentOptions {
@@ -36,7 +41,7 @@ export class OpenSegment {
   readonly options: OpenSegmentOptions
   readonly #builder: SegmentBuilder
   readonly #draw: ReturnType<typeof makeTagDrawer>
-  readonly #ordinals: Array<Ordinal> = []
+  readonly #contents = new SegmentContents()
   readonly #owner: SegmentOwner
 
   constructor(options: OpenSegmentOptions) {
@@ -57,12 +62,12 @@ export class OpenSegment {
     })
   }
 
-  /** Takes a record, or says in a sentence why it can never be in a segment of this lane. */
-  append({ ordinal, record }: OfferedRecord): string | undefined {
-    const taken = this.#builder.append({ ...record, part: 0 }, this.#draw(record))
-    if (Result.isFailure(taken)) return taken.failure.message
-    this.#ordinals.push(ordinal)
-    return undefined
+  /** Takes a record that a segment can hold, behind all that it took before. */
+  append(offered: OfferedRecord): void {
+    const { record } = offered
+    const taken = this.#builder.append(asStored(offered), this.#draw(record))
+    if (Result.isFailure(taken)) throw new Error(`a segment: ${taken.failure.message}`)
+    this.#contents.add(offered)
   }
 
   get isEmpty(): boolean {
@@ -86,7 +91,7 @@ export class OpenSegment {
     return {
       owner: this.#owner,
       sealed,
-      ordinals: this.#ordinals,
+      contents: this.#contents,
       archive: this.options.archive
     }
   }

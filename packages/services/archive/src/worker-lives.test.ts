@@ -8,6 +8,7 @@ import {
   MemoryStreams
 } from "@holdfast/adapter-memory"
 import { assert, describe, it } from "@effect/vitest"
+import type { Aggregation } from "@holdfast/catalogue"
 import { ArchiveClient, clientLayer } from "@holdfast/client"
 import type { NewRecord } from "@holdfast/records"
 import { parseWorkerConfig, Worker } from "@holdfast/service-worker"
@@ -17,15 +18,43 @@ import {
   fakeClusterLayer,
   makeFakeCluster
 } from "../../../client/src/testing/fake-cluster.ts"
+import { aggregateOf, emptyAggregate } from "../../worker/src/testing/aggregate.ts"
 import { archivePipelineLayer } from "./index.ts"
 
 const text = (value: string) => new TextEncoder().encode(value)
-const recordOf = (at: number): NewRecord => ({
+const plainOf = (at: number): NewRecord => ({
   timestamp: BigInt(at) * 1_000_000n,
   subject: text(`orders.${at % 7}`),
   headers: at % 4 === 0 ? [[text("Nats-Msg-Id"), text(`id-${at}`)]] : [],
   data: at % 11 === 0 ? text("") : text(`{"at":${at},"text":"${"y".repeat(at % 50)}"}`)
 })
+
+const userRecordsOf = (at: number) =>
+  Array.from({ length: at % 41 }, (_, index) => [`key ${index % 3}`, `${at}/${index}`] as const)
+
+/** Every third message is an aggregate: of none, of one, or of more than a segment may hold. */
+const aggregatedOf = (at: number): NewRecord =>
+  at % 3 !== 0
+    ? plainOf(at)
+    : {
+        ...plainOf(at),
+        data: at % 41 === 0 ? emptyAggregate() : aggregateOf(...userRecordsOf(at))
+      }
+
+/** What is to be read back of a message that was opened. */
+const openedOf = (at: number) =>
+  at % 3 !== 0
+    ? [{ position: BigInt(at), part: 0, ...plainOf(at) }]
+    : userRecordsOf(at).map(([partitionKey, data], part) => ({
+        position: BigInt(at),
+        part,
+        ...plainOf(at),
+        headers: [
+          ...plainOf(at).headers,
+          [text("Kinesis-Partition-Key"), text(partitionKey)] as const
+        ],
+        data: text(data)
+      }))
 
 /** A small generator of numbers below a bound, so that a seed names a life. */
 const numbersFrom = (seed: number) => {
@@ -69,8 +98,13 @@ const heal = (cluster: FakeCluster): void => {
 }
 
 const records = 600
+const numbers = Array.from({ length: records }, (_, at) => at + 1)
 
-const live = Effect.fnUntraced(function* (seed: number) {
+const live = Effect.fnUntraced(function* (
+  seed: number,
+  recordOf: (at: number) => NewRecord,
+  aggregation: Aggregation
+) {
   const random = numbersFrom(seed)
   const cluster = makeFakeCluster(4)
   const network = yield* MemoryNetwork.make({ maxPayloadBytes: 1_048_576 })
@@ -108,7 +142,7 @@ const live = Effect.fnUntraced(function* (seed: number) {
   return yield* Effect.gen(function* () {
     const archives = yield* ArchiveClient
     const segments = { bytes: 10_000, records: 25, ageMs: 30 }
-    yield* archives.add({ name: "orders", stream: "ORDERS", settings: { segments } })
+    yield* archives.add({ name: "orders", stream: "ORDERS", aggregation, settings: { segments } })
     let put = 0
     for (let life = 0; life < 5; life++) {
       const stop = yield* startWorker(`worker-${life}`)
@@ -133,24 +167,51 @@ const live = Effect.fnUntraced(function* (seed: number) {
   }).pipe(Effect.provide(clientOf("reader")))
 })
 
+const comparable = <R extends { readonly headers: NewRecord["headers"] }>(record: R) => ({
+  ...record,
+  headers: record.headers.map((one) => [...one])
+})
+
 describe("an archive that lives through stops, outages and lost answers", () => {
   it.live.each([1, 2, 3, 4])("holds each record once, byte for byte (seed %i)", (seed) =>
     Effect.gen(function* () {
-      const { again, read, report } = yield* live(seed)
-      const expected = Array.from({ length: records }, (_, at) => ({
-        position: BigInt(at + 1),
-        part: 0,
-        ...recordOf(at + 1)
-      }))
+      const { again, read, report } = yield* live(seed, plainOf, "none")
+      const expected = numbers.map((at) => ({ position: BigInt(at), part: 0, ...plainOf(at) }))
       assert.deepStrictEqual(
-        read.map(({ record }) => ({ ...record, headers: record.headers.map((one) => [...one]) })),
-        expected.map((record) => ({ ...record, headers: record.headers.map((one) => [...one]) }))
+        read.map(({ record }) => comparable(record)),
+        expected.map(comparable)
       )
       assert.deepStrictEqual(again.length, read.length)
       const tags = new Set(report.findings.map(({ _tag }) => _tag))
       for (const broken of ["Gap", "Unreadable", "BadCopy", "NoChunk"] as const) {
         assert.isFalse(tags.has(broken))
       }
+    }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "None"))
+  )
+
+  it.live.each([5, 6, 7, 8])("holds each user record of an aggregate once (seed %i)", (seed) =>
+    Effect.gen(function* () {
+      const { again, read, report } = yield* live(seed, aggregatedOf, "kpl")
+      assert.deepStrictEqual(
+        read.map(({ record }) => comparable(record)),
+        numbers.flatMap(openedOf).map(comparable)
+      )
+      assert.deepStrictEqual(again.length, read.length)
+      // Messages of no user records are no gaps that matter.
+      const tags = new Set(report.findings.map(({ _tag }) => _tag))
+      for (const broken of ["Unreadable", "BadCopy", "NoChunk"] as const) {
+        assert.isFalse(tags.has(broken))
+      }
+    }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "None"))
+  )
+
+  it.live("keeps aggregates as they are where nothing else was said", () =>
+    Effect.gen(function* () {
+      const { read } = yield* live(9, aggregatedOf, "none")
+      assert.deepStrictEqual(
+        read.map(({ record }) => record.data),
+        numbers.map((at) => aggregatedOf(at).data)
+      )
     }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "None"))
   )
 })

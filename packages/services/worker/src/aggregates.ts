@@ -10,7 +10,7 @@ import { hash } from "node:crypto"
 import { inflateSync } from "node:zlib"
 import { deaggregator, type Md5, type PlainReason, type UserRecord } from "@holdfast/aggregate"
 import type { RecordHeader, SourceRecord } from "@holdfast/records"
-import type { WorkerConfig } from "./config.ts"
+import type { Aggregation, WorkerConfig } from "./config.ts"
 
 /** What a record of the source turned out to be. */
 export type Opened =
@@ -26,11 +26,14 @@ const explicitHashKeyName = encoder.encode("Kinesis-Explicit-Hash-Key")
 
 const md5: Md5 = (bytes) => hash("md5", bytes, "buffer")
 
-/** The opener that a configuration asks for; none when everything stays whole. */
+/** The opener that is asked for; none when everything stays whole. */
 export const recordOpener = ({
   aggregation,
   limits
-}: Pick<WorkerConfig, "aggregation" | "limits">): OpenRecord | undefined => {
+}: {
+  readonly aggregation: Aggregation
+  readonly limits: WorkerConfig["limits"]
+}): OpenRecord | undefined => {
   if (aggregation === "none") return undefined
   const inflate = (deflated: Uint8Array, maxOutputLength: number): Uint8Array =>
     inflateSync(deflated, { maxOutputLength })

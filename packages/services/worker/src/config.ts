@@ -19,6 +19,11 @@ const ShardLimits = Schema.Struct({
   partsPerRecord: withDefault(fields.partsPerRecord, defaultLimits.partsPerRecord)
 })
 
+/** Which aggregated messages of the KPL are opened. */
+export const Aggregation = Schema.Literals(["none", "kpl", "kpl-and-private"])
+/** Which aggregated messages of the KPL are opened. */
+export type Aggregation = typeof Aggregation.Type
+
 /** The settings of a worker; all times in milliseconds. */
 export const WorkerConfig = Schema.Struct({
   cluster: ClusterId,
@@ -27,9 +32,10 @@ export const WorkerConfig = Schema.Struct({
   limits: withDefault(ShardLimits, {}),
   /**
    * Whether aggregated messages of the KPL are opened, and their user records handed on one by one:
-   * not at all, those of the standard format, or those of the two private formats as well.
+   * not at all, those of the standard format, or those of the two private formats as well. A
+   * pipeline that says so itself is heeded instead.
    */
-  aggregation: withDefault(Schema.Literals(["none", "kpl", "kpl-and-private"]), "none"),
+  aggregation: withDefault(Aggregation, "none"),
   /** What one read of the source asks for, and how long it waits. */
   batchRecords: withDefault(AtLeastOne, 1_024),
   batchBytes: withDefault(AtLeastOne, 4 * 1_024 * 1_024),

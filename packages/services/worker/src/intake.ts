@@ -114,7 +114,7 @@ const take = Effect.fnUntraced(function* (
   const seenAt = run.now()
   const wasEmpty = run.tracker.isEmpty
   let offered: Array<OfferedRecord> = []
-  for (const entry of entriesOf(batch, run.open)) {
+  for (const entry of entriesOf(batch, run.options.open)) {
     let refusal = admit(run, entry, { seenAt, offered })
     while (refusal !== undefined && !run.isIntakeStopped) {
       if (refusal._tag !== "LimitReached") {

@@ -18,6 +18,7 @@ import {
 } from "@holdfast/disposition"
 import { type Checkpoint, CheckpointStore, type StoredCheckpoint } from "@holdfast/records"
 import { Clock, Duration, Effect, Option, Result } from "effect"
+import { recordOpener } from "./aggregates.ts"
 import { isOwn } from "./checkpoints.ts"
 import type { WorkerConfig } from "./config.ts"
 import { makeReport } from "./dispositions.ts"
@@ -69,7 +70,8 @@ export const openShard = Effect.fnUntraced(function* (opening: Opening) {
       requestCheckpoint: () => listener.requestCheckpoint()
     })
     .pipe(Effect.catch(({ code, message }) => refuse(pipelineRefusal(code), message)))
-  if (config.aggregation !== "none" && pipeline.takesParts !== true) {
+  const { aggregation = config.aggregation } = pipeline
+  if (aggregation !== "none" && pipeline.takesParts !== true) {
     const reason = `this pipeline takes whole records alone: aggregation must be "none" for it`
     return yield* refuse("Invalid", reason)
   }
@@ -84,6 +86,7 @@ export const openShard = Effect.fnUntraced(function* (opening: Opening) {
     clock,
     tracker,
     revision,
+    open: recordOpener({ aggregation, limits: config.limits }),
     laidAside,
     exhausted: () => pipeline.exhausted?.(),
     checkpointed: (saved) => pipeline.checkpointed?.(saved)

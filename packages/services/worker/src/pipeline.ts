@@ -10,7 +10,7 @@
  *    the same shard comes after the earlier scope has closed, with the same epoch or a higher one.
  * 2. Records are offered in rising order of ordinal and position, each once; only a record that was
  *    reported as failed is offered again, later, with its attempt counted up and perhaps behind
- *    newer ones.
+ *    newer ones. The parts of a record that are offered together stand together in one batch.
  * 3. Heartbeats and flushes never wait behind an `offer`; they may run while one is suspended.
  * 4. Closing the scope ends the shard: what has not started is to be abandoned, nothing more is to
  *    be written under this epoch, and reports after that change nothing.
@@ -32,6 +32,7 @@ import type {
 import type { SourceRecord } from "@holdfast/records"
 import type { Duration, Effect, Scope } from "effect"
 import { Context, Schema } from "effect"
+import type { Aggregation } from "./config.ts"
 
 /** A record as it is handed on. */
 export interface OfferedRecord {
@@ -145,6 +146,8 @@ export interface ShardPipeline {
   readonly exhausted?: () => Exhausted
   /** Whether it can be offered parts of records; without it no aggregate may be opened. */
   readonly takesParts?: boolean
+  /** Which aggregates of this shard are opened; none: those that the worker's settings say. */
+  readonly aggregation?: Aggregation
   /** Takes a batch, whole; suspends while there is no room. */
   readonly offer: (batch: ReadonlyArray<OfferedRecord>) => Effect.Effect<void, PipelineError>
   /** Lets time-bound work go on; must return soon. */

@@ -8,7 +8,7 @@
 import type { Exhausted, Ordinal, PartReport, Tracker } from "@holdfast/disposition"
 import { type ShardReader, Signal } from "@holdfast/records"
 import type { Clock } from "effect"
-import { type OpenRecord, recordOpener } from "./aggregates.ts"
+import type { OpenRecord } from "./aggregates.ts"
 import type { WorkerConfig } from "./config.ts"
 import type { HeldRecord } from "./held-records.ts"
 import { monotonicMs } from "./monotonic.ts"
@@ -59,6 +59,8 @@ export interface RunOptions {
   readonly tracker: Tracker
   /** The revision under which the checkpoint was last written. */
   readonly revision: bigint
+  /** Opens aggregates; none where records stay whole. */
+  readonly open: OpenRecord | undefined
   /** Tells the pipeline that a record, or one part of it, will not come again. */
   readonly laidAside: (ordinal: Ordinal, part?: number) => void
   /** What the pipeline says follows the last attempt; none: what the worker's policy says. */
@@ -75,8 +77,6 @@ export class ShardRun {
   readonly retries = new RetryQueue()
   /** The records in flight, for further attempts; bounded by the tracker's limits. */
   readonly held = new Map<Ordinal, HeldRecord>()
-  /** Opens aggregates; none where records stay whole. */
-  readonly open: OpenRecord | undefined
   /** Records that wait to be laid aside, and whether there is a place to lay them. */
   readonly letters = new PendingLetters()
   hasDeadLetters = false
@@ -105,7 +105,6 @@ export class ShardRun {
   constructor(options: RunOptions) {
     this.options = options
     this.tracker = options.tracker
-    this.open = recordOpener(options.config)
     this.revision = options.revision
     this.checkpointed = options.tracker.lowWatermark
     this.progressAt = this.now()
