@@ -12,6 +12,8 @@ export interface ArchiveShard {
   readonly shard: string
   readonly stream: string
   readonly filterSubject?: string
+  /** Whether the source is told how far it is archived. */
+  readonly isAcknowledged?: boolean
 }
 
 /** The active archives as shards; asked of the catalogue each time. */
@@ -26,7 +28,8 @@ export const archiveShards: Effect.Effect<
     Stream.map(({ origin }): ArchiveShard => ({
       shard: origin.name,
       stream: origin.stream,
-      ...(origin.filter === undefined ? {} : { filterSubject: origin.filter })
+      ...(origin.filter === undefined ? {} : { filterSubject: origin.filter }),
+      isAcknowledged: origin.acknowledgement === "watermark"
     })),
     Stream.runCollect,
     Effect.mapError(

@@ -77,7 +77,10 @@ const serveJetStream = Effect.fnUntraced(function* (options: WorkerOptions) {
     worker: id,
     archiveOf: ({ shard }) => shard
   })
-  const shards = isArchiving(options) ? [] : yield* parseStreamShards(options.stream, group)
+  const isAcknowledged = Option.getOrUndefined(options.acknowledge) === "watermark"
+  const shards = isArchiving(options)
+    ? []
+    : yield* parseStreamShards(options.stream, { group, isAcknowledged })
   if (options.check) return
   // The other commands need not wait for the service to load.
   const { archiveWorker, streamWorker } = yield* Effect.promise(

@@ -3,9 +3,11 @@
  * group share their buckets; those that archive are the group without a name.
  */
 import {
+  bucketKey,
   natsCheckpointStoreLayer,
   natsLeaseLayer,
-  natsRecordSourceLayer
+  natsRecordSourceLayer,
+  type NatsShard
 } from "@holdfast/adapter-nats"
 import { ArchiveClient } from "@holdfast/client"
 import type { ClusterId } from "@holdfast/wire"
@@ -13,6 +15,16 @@ import { Effect, Layer } from "effect"
 import { type ArchiveShard, archiveShards } from "./archive-shards.ts"
 import { jetStreamArchiveLetters, jetStreamLetters } from "./jet-stream-dead-letters.ts"
 import { recordConfigurations } from "./record-configurations.ts"
+
+/** A shard as it is read; consumers that the server keeps are named after cluster and shard. */
+const natsShard =
+  (cluster: ClusterId) =>
+  ({ filterSubject, isAcknowledged, shard, stream }: ArchiveShard): NatsShard => ({
+    shard,
+    stream,
+    ...(filterSubject === undefined ? {} : { filterSubject }),
+    ...(isAcknowledged === true ? { consumer: `holdfast-${cluster}-${bucketKey(shard)}` } : {})
+  })
 
 const buckets = (cluster: ClusterId, group: string) =>
   Layer.mergeAll(
@@ -26,7 +38,8 @@ export const jetStreamPorts = (cluster: ClusterId) =>
     Layer.unwrap(
       Effect.gen(function* () {
         const context = yield* Effect.context<ArchiveClient>()
-        return natsRecordSourceLayer({ shards: Effect.provide(archiveShards, context) })
+        const shards = Effect.map(archiveShards, (all) => all.map(natsShard(cluster)))
+        return natsRecordSourceLayer({ shards: Effect.provide(shards, context) })
       })
     ),
     Layer.effectDiscard(recordConfigurations),
@@ -47,7 +60,7 @@ export interface StreamPortsOptions {
 export const streamPorts = (options: StreamPortsOptions) => {
   const { cluster, deadLetter, group, shards } = options
   const ports = Layer.merge(
-    natsRecordSourceLayer({ shards: Effect.succeed(shards) }),
+    natsRecordSourceLayer({ shards: Effect.succeed(shards.map(natsShard(cluster))) }),
     buckets(cluster, `-${group}`)
   )
   return deadLetter === undefined ? ports : Layer.merge(ports, jetStreamLetters(deadLetter))

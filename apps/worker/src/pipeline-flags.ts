@@ -29,6 +29,12 @@ export const pipelineFlags = {
     Flag.atLeast(0)
   ),
   group: text("group", "Names the workers that share these streams (the pipeline's own name)"),
+  acknowledge: Flag.Literals("acknowledge", ["none", "watermark"]).pipe(
+    Flag.withDescription(
+      "watermark: read these streams with durable consumers, acknowledged up to what is done (none)"
+    ),
+    Flag.optional
+  ),
   deadLetter: text("dead-letter", "The stream for records that a pipeline of your own gave up"),
   settings: text("settings", "Further settings of the worker: JSON, or a file that holds it")
 }
@@ -39,6 +45,7 @@ export interface PipelineChoice {
   readonly options: Option.Option<string>
   readonly stream: ReadonlyArray<string>
   readonly group: Option.Option<string>
+  readonly acknowledge: Option.Option<"none" | "watermark">
   readonly deadLetter: Option.Option<string>
   readonly settings: Option.Option<string>
 }
@@ -54,10 +61,11 @@ export const isArchiving = ({ pipeline }: Pick<PipelineChoice, "pipeline">): boo
   pipeline === "archive"
 
 const refuseWithArchives = (choice: PipelineChoice): CommandFailure | undefined => {
-  const { deadLetter, group, stream } = choice
+  const { acknowledge, deadLetter, group, stream } = choice
   const given = [
     ...(stream.length > 0 ? ["--stream"] : []),
     ...(Option.isSome(group) ? ["--group"] : []),
+    ...(Option.isSome(acknowledge) ? ["--acknowledge"] : []),
     ...(Option.isSome(deadLetter) ? ["--dead-letter"] : [])
   ]
   return isArchiving(choice) && given.length > 0

@@ -14,13 +14,14 @@ const streamName = /^[A-Za-z0-9_-]{1,128}$/
 /** Reads `--stream` as it was typed, once for each shard of a group. */
 export const parseStreamShards = (
   typed: ReadonlyArray<string>,
-  group: string
+  { group, isAcknowledged }: { readonly group: string; readonly isAcknowledged: boolean }
 ): Effect.Effect<ReadonlyArray<ArchiveShard>, CommandFailure> =>
   Effect.gen(function* () {
     if (typed.length === 0) {
       return yield* failure("name the streams that the pipeline reads with --stream, once for each")
     }
-    const shards = yield* Effect.forEach(typed, (text) => parseOne(text, group))
+    const parsed = yield* Effect.forEach(typed, (text) => parseOne(text, group))
+    const shards = parsed.map((one) => ({ ...one, isAcknowledged }))
     const repeated = shards.find(({ shard }, at) => {
       return shards.findIndex((one) => one.shard === shard) < at
     })

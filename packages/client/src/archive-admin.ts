@@ -1,5 +1,6 @@
 /** Archives as an operator handles them: add, list, show, change, pause, resume, remove. */
 import {
+  type Acknowledgement,
   type Aggregation,
   type ArchiveEntry,
   ArchiveOrigin,
@@ -30,6 +31,8 @@ export interface AddArchiveOptions {
   readonly shards?: ReadonlyArray<string> | undefined
   /** Archive aggregated messages as their user records; for the archive's whole life. */
   readonly aggregation?: Aggregation | undefined
+  /** What the source is told of what is archived; for the archive's whole life. */
+  readonly acknowledgement?: Acknowledgement | undefined
   readonly settings?: Partial<ArchiveSettings> | undefined
   /** The stream's own configuration as JSON, to restore it from. */
   readonly streamConfiguration?: string | undefined
@@ -176,6 +179,9 @@ export const makeArchiveAdmin = (parts: {
       created: yield* Clock.currentTimeNanos,
       ...(options.filter === undefined ? {} : { filter: options.filter }),
       ...(options.aggregation === undefined ? {} : { aggregation: options.aggregation }),
+      ...(options.acknowledgement === undefined
+        ? {}
+        : { acknowledgement: options.acknowledgement }),
       ...(options.streamConfiguration === undefined
         ? {}
         : { streamConfiguration: options.streamConfiguration })

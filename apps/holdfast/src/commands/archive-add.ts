@@ -7,7 +7,13 @@ import { connectedLayer, connectionFlags } from "../connection/connect.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { renderPairs } from "../output/table.ts"
 import { lookAtStream } from "../records/archived-stream.ts"
-import { aggregationText, parseSettings, settingsFlags, settingsPairs } from "./archive-settings.ts"
+import {
+  acknowledgementText,
+  aggregationText,
+  parseSettings,
+  settingsFlags,
+  settingsPairs
+} from "./archive-settings.ts"
 
 const flags = {
   ...connectionFlags,
@@ -28,6 +34,12 @@ const flags = {
     ),
     Flag.optional
   ),
+  acknowledge: Flag.Literals("acknowledge", ["none", "watermark"]).pipe(
+    Flag.withDescription(
+      "watermark: read with a durable consumer, acknowledged up to what is archived (none)"
+    ),
+    Flag.optional
+  ),
   check: Flag.Boolean("check").pipe(
     Flag.withDescription("Print the settings as they would be, and add nothing"),
     Flag.withDefault(false)
@@ -40,6 +52,7 @@ const renderDraft = ({ origin, settings }: ArchiveDraft): string =>
     ["stream", origin.stream],
     ["filter", origin.filter ?? "all subjects"],
     ["aggregates", aggregationText(origin.aggregation)],
+    ["acknowledges", acknowledgementText(origin.acknowledgement)],
     ...settingsPairs(settings),
     ["restorable", origin.streamConfiguration === undefined ? "not yet" : "yes"]
   ])
@@ -63,6 +76,7 @@ export const addCommand = Command.make("add", flags, (options) =>
       stream,
       filter,
       aggregation: Option.getOrUndefined(options.aggregation),
+      acknowledgement: Option.getOrUndefined(options.acknowledge),
       settings,
       streamConfiguration: yield* lookAtStream(options, { stream, filter, deadLetter })
     }

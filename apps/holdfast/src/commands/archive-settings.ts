@@ -1,5 +1,6 @@
 /** The flags that say how records are kept, and settings as people read them. */
 import {
+  type Acknowledgement,
   type Aggregation,
   type ArchiveSettings,
   archiveSettingsDefault,
@@ -139,6 +140,16 @@ export const aggregationText = (aggregation: Aggregation = "none"): string => {
       return "opened: user records of the KPL"
     case "kpl-and-private":
       return "opened: user records of the KPL and of its private variants"
+  }
+}
+
+/** What a stream is told of what is archived, for people. */
+export const acknowledgementText = (acknowledgement: Acknowledgement = "none"): string => {
+  switch (acknowledgement) {
+    case "none":
+      return "nothing"
+    case "watermark":
+      return "what is archived, by a durable consumer"
   }
 }
 

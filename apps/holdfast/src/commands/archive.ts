@@ -9,7 +9,7 @@ import { toJson, writeLine } from "../output/standard-output.ts"
 import { formatBytes, renderPairs, renderTable } from "../output/table.ts"
 import { isoTime } from "../records/record-json.ts"
 import { addCommand } from "./archive-add.ts"
-import { aggregationText, settingsPairs } from "./archive-settings.ts"
+import { acknowledgementText, aggregationText, settingsPairs } from "./archive-settings.ts"
 
 const list = Command.make("list", { ...connectionFlags, json: jsonFlag }, (flags) =>
   Effect.gen(function* () {
@@ -49,6 +49,7 @@ const describe = (entry: ArchiveEntry, totals: ArchiveTotals): string => {
     ["stream", origin.stream],
     ["filter", origin.filter ?? "all subjects"],
     ["aggregates", aggregationText(origin.aggregation)],
+    ["acknowledges", acknowledgementText(origin.acknowledgement)],
     ["status", status],
     ["created", isoTime(origin.created)],
     ...settingsPairs(settings),

@@ -1,4 +1,4 @@
-/** Keys of a key-value bucket for names of any letters. */
+/** Keys of a key-value bucket, and names on a server, for names of any letters. */
 
 const encoder = new TextEncoder()
 

@@ -121,6 +121,7 @@ export const toNatsError = (stream: string, failure: JetStreamFailure): NatsErro
     case "conflict":
       return new NatsError({ code: "invalid", message })
     case "full":
+    case "no-consumer":
     case "no-message":
     case "not-found":
     case "unavailable":

@@ -1,5 +1,6 @@
 /** Messaging, RecordSource, CheckpointStore and Lease on NATS and JetStream. */
 export { type Bucket, type BucketEntry, type BucketOptions, openBucket } from "./bucket.ts"
+export { bucketKey } from "./bucket-key.ts"
 export { NatsConnections } from "./connections.ts"
 export { disarmControlHeaders } from "./control-headers.ts"
 export { ensureStream, type StreamOptions } from "./ensure-stream.ts"

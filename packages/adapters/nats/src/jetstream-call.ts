@@ -7,13 +7,14 @@ import { textOf } from "./nats-error.ts"
 
 /**
  * Why a call failed. `conflict`: a compare-and-set lost. `full`: the store or account is at its
- * limit. `not-found`: no such stream; `no-message`: no such record in it. `unsupported`: no
+ * limit. `not-found`: no such stream; `no-message`, `no-consumer`: none in it. `unsupported`: no
  * JetStream for this account. `refused`: the server understood and said no. `unavailable` may pass.
  */
 export type JetStreamFailureKind =
   | "conflict"
   | "denied"
   | "full"
+  | "no-consumer"
   | "no-message"
   | "not-found"
   | "refused"
@@ -33,6 +34,7 @@ export const callDeadlineMs = 5_000
 const kindOfCode: ReadonlyMap<number, JetStreamFailureKind> = new Map([
   [10071, "conflict"],
   [10164, "conflict"],
+  [10014, "no-consumer"],
   [10037, "no-message"],
   [10059, "not-found"],
   [10039, "unsupported"],

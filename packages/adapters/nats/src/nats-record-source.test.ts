@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { RetentionPolicy } from "@nats-io/jetstream"
 import type { Gap, SourceRecord } from "@holdfast/records"
-import { describeRecordSourceContract } from "@holdfast/suites"
+import { describeRecordSourceContract, type RecordSourceContract } from "@holdfast/suites"
 import { Effect, Layer, Option, References } from "effect"
 import { randomUUID } from "node:crypto"
 import { ensureStream } from "./ensure-stream.ts"
@@ -9,6 +9,7 @@ import { openConnection } from "./managed-connection.ts"
 import { makeNatsRecordSource, natsRecordSourceLayer } from "./nats-record-source.ts"
 import { openManager } from "./open-manager.ts"
 import { makeRecordPublisher } from "./record-publisher.ts"
+import type { NatsShard } from "./stream-facts.ts"
 import { quickOptions, useNatsServer } from "./testing/server-layer.ts"
 import {
   bounds,
@@ -26,7 +27,7 @@ import {
 const { server, connections } = useNatsServer()
 const quiet = Effect.provideService(References.MinimumLogLevel, "None")
 
-const storage = Effect.gen(function* () {
+const storageWith = Effect.fnUntraced(function* (more: Pick<NatsShard, "consumer">) {
   const connection = yield* openConnection({ ...quickOptions, servers: [server().url] }, "test")
   const manager = yield* openManager(connection)
   const stream = `s${randomUUID().slice(0, 8)}`
@@ -36,15 +37,13 @@ const storage = Effect.gen(function* () {
   )
   const publisher = yield* makeRecordPublisher(connection, { stream })
   const layer = natsRecordSourceLayer({
-    shards: Effect.succeed([{ shard: "shard", stream }]),
+    shards: Effect.succeed([{ shard: "shard", stream, ...more }]),
     heartbeat: "200 millis"
   }).pipe(Layer.provide(connections()))
   return { shard: "shard", stream, manager, publisher, layer }
 })
 
-describeRecordSourceContract({
-  name: "nats",
-  storage,
+const contract = {
   put: ({ publisher }, records) => Effect.asVoid(publisher.publish(records)),
   keeps: ["subject", "headers"],
   grows: true,
@@ -52,6 +51,16 @@ describeRecordSourceContract({
     Effect.promise(() => manager.streams.purge(stream, { seq: Number(upTo) + 1 })),
   remove: ({ manager, stream }, position) =>
     Effect.promise(() => manager.streams.deleteMessage(stream, Number(position)))
+} satisfies Omit<
+  RecordSourceContract<Effect.Success<ReturnType<typeof storageWith>>>,
+  "name" | "storage"
+>
+
+describeRecordSourceContract({ ...contract, name: "nats", storage: storageWith({}) })
+describeRecordSourceContract({
+  ...contract,
+  name: "nats, acknowledged at the watermark",
+  storage: storageWith({ consumer: "archive" })
 })
 
 describe("records of JetStream", () => {

@@ -3,7 +3,8 @@
  * of a stream under one subject; positions are stream sequences.
  *
  * 1. Subjects, headers and data are the bytes that the server stores.
- * 2. `acknowledge` does nothing: the stream's own limits decide what is forgotten.
+ * 2. The stream's own limits decide what is forgotten, whatever is acknowledged; a shard with a
+ *    durable consumer lets its floor follow what is.
  */
 import type { JetStreamManager } from "@nats-io/jetstream"
 import { RecordSource, RecordSourceError, type Shard } from "@holdfast/records"
@@ -29,6 +30,10 @@ export interface NatsRecordSourceOptions {
   readonly heartbeat?: Duration.Input
   /** How long an outage shows as empty batches only. Default 10 seconds. */
   readonly outageGrace?: Duration.Input
+  /** A durable consumer's deliveries come again after so long a silence. Default 2 minutes. */
+  readonly ackWait?: Duration.Input
+  /** Deliveries of a durable consumer that may be unacknowledged at a time. Default 65,536. */
+  readonly ackPendingMax?: number
 }
 
 /** Records from JetStream, on the bulk connection. */
@@ -42,6 +47,7 @@ export const natsRecordSourceLayer = (
 
 const defaultWindowRecords = 16_384
 const defaultWindowBytes = 32 * 1_048_576
+const defaultAckPendingMax = 65_536
 const defaultMaxPayload = 1_048_576
 /** What the server counts beside headers and data: subject and reply subject. */
 const messageOverhead = 8_192
@@ -83,7 +89,9 @@ export const tuningOf = (
       bytes: Math.max(half(options.windowBytes ?? defaultWindowBytes), largest)
     },
     heartbeat: Duration.fromInputUnsafe(options.heartbeat ?? "2 seconds"),
-    outageGrace: Duration.fromInputUnsafe(options.outageGrace ?? "10 seconds")
+    outageGrace: Duration.fromInputUnsafe(options.outageGrace ?? "10 seconds"),
+    ackWait: Duration.fromInputUnsafe(options.ackWait ?? "2 minutes"),
+    ackPendingMax: options.ackPendingMax ?? defaultAckPendingMax
   }
 }
 

@@ -59,7 +59,8 @@ export interface SessionOptions {
   readonly limits: FetchLimits
   /** What is held for the reader now. */
   readonly held: () => { readonly records: number; readonly bytes: number }
-  readonly onRecord: (record: SourceRecord, info: DeliveryInfo) => void
+  /** `reply` is where the delivery may be acknowledged. */
+  readonly onRecord: (record: SourceRecord, info: DeliveryInfo, reply: Uint8Array) => void
   readonly onEnd: (end: SessionEnd) => void
 }
 
@@ -146,7 +147,7 @@ export const openPullSession = (options: SessionOptions): PullSession => {
     expectedOrder += 1
     nextIsLarge = false
     slot.received += 1
-    options.onRecord(recordOf(parts, info), info)
+    options.onRecord(recordOf(parts, info), info, parts.reply)
     slot.askedRecords -= 1
     if (slot.askedRecords === 0) free(slot)
   }

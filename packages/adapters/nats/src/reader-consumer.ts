@@ -1,72 +1,66 @@
-/** The consumer that a reader has on the server: made behind a position, removed with its scope. */
-import {
-  AckPolicy,
-  type ConsumerInfo,
-  DeliverPolicy,
-  type JetStreamManager,
-  ReplayPolicy
-} from "@nats-io/jetstream"
-import { nuid } from "@nats-io/transport-node"
+/**
+ * The consumer that a reader has on the server, as its sessions see it. There are two kinds:
+ *
+ *     forgotten   acknowledges by itself, lives in memory, is gone a minute after its reader
+ *     durable     acknowledged up to what is archived, so that its floor shows how far that is
+ */
+import type { ConsumerConfig, ConsumerInfo } from "@nats-io/jetstream"
 import { RecordSourceError } from "@holdfast/records"
-import { Duration, Effect, type Scope } from "effect"
-import { callJetStream } from "./jetstream-call.ts"
-import type { ManagedConnection } from "./managed-connection.ts"
-import { type NatsShard, toRecordSourceError } from "./stream-facts.ts"
+import { Data, Effect, type Scope } from "effect"
 
-const forgottenAfter = Duration.minutes(1)
-const removalDeadline = Duration.seconds(1)
+/** Another reader has the consumer now: this one ends, and its caller may open the shard anew. */
+export class ReaderSuperseded extends Data.TaggedError("ReaderSuperseded")<{
+  readonly message: string
+}> {}
 
-/** Makes a consumer that acknowledges by itself and starts behind the position. */
-export const acquireConsumer = (options: {
-  readonly connection: ManagedConnection
-  readonly manager: JetStreamManager
-  readonly shard: NatsShard
-  readonly after: bigint
-  /** Leave the data of records out. */
-  readonly headersOnly?: boolean
-}): Effect.Effect<ConsumerInfo, RecordSourceError, Scope.Scope> => {
-  const { connection, manager, shard } = options
-  const add = callJetStream(connection, () =>
-    manager.consumers.add(shard.stream, {
-      name: `holdfast-${nuid.next()}`,
-      ack_policy: AckPolicy.None,
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: Number(options.after) + 1,
-      replay_policy: ReplayPolicy.Instant,
-      ...(options.headersOnly === true ? { headers_only: true } : {}),
-      inactive_threshold: Number(Duration.toNanosUnsafe(forgottenAfter)),
-      // It is cheap to make again, so it need not be replicated nor survive its server.
-      mem_storage: true,
-      num_replicas: 1,
-      ...(shard.filterSubject === undefined ? {} : { filter_subject: shard.filterSubject })
-    })
-  )
-  const remove = (info: ConsumerInfo) =>
-    callJetStream(connection, () => manager.consumers.delete(shard.stream, info.name)).pipe(
-      Effect.timeout(removalDeadline),
-      // The server forgets it by itself when this fails.
-      Effect.catch((failure) => Effect.logDebug("a consumer was not removed", failure))
-    )
-  return Effect.acquireRelease(
-    Effect.mapError(add, (failure) => toRecordSourceError(shard.stream, failure)),
-    remove
-  ).pipe(Effect.tap((info) => checkEcho(info, shard)))
+/** A reader's consumer; the same one for all sessions of the reader. */
+export interface ReaderConsumer {
+  /** Makes the consumer, to deliver what follows the position; called once a session. */
+  readonly acquire: (
+    after: bigint
+  ) => Effect.Effect<ConsumerInfo, ReaderSuperseded | RecordSourceError, Scope.Scope>
+  /** Takes note of a delivery of the current session, whether its record is new or not. */
+  readonly delivered: (position: number, reply: Uint8Array) => void
+  /** Tells the server that everything up to the position is finished. */
+  readonly acknowledge: (upTo: bigint) => Effect.Effect<void, RecordSourceError>
+  /** What must be done while a session runs; ended with it. */
+  readonly attend: Effect.Effect<void>
 }
 
-/** A server leaves out what it does not know without a word, so its answer is compared. */
-const checkEcho = (
-  info: ConsumerInfo,
-  shard: NatsShard
-): Effect.Effect<void, RecordSourceError> => {
-  const isAsAsked =
-    info.config.ack_policy === AckPolicy.None &&
-    info.config.deliver_policy === DeliverPolicy.StartSequence &&
-    (info.config.filter_subject ?? "") === (shard.filterSubject ?? "")
-  if (isAsAsked) return Effect.void
-  return Effect.fail(
-    new RecordSourceError({
+/** What is asked of a new consumer, and how much of it there is no doing without. */
+export interface WantedConsumer {
+  readonly stream: string
+  readonly config: Partial<ConsumerConfig>
+  /** Without these it is of no use. */
+  readonly required: ReadonlyArray<keyof ConsumerConfig>
+  /** Without these it works, and something is to be said. */
+  readonly wished: ReadonlyArray<{
+    readonly field: keyof ConsumerConfig
+    readonly consequence: string
+  }>
+}
+
+/**
+ * A server leaves out what it does not know without a word, so its answer is compared: what cannot
+ * be done without is a failure, anything else is said aloud.
+ */
+export const checkEcho = Effect.fnUntraced(function* (
+  echoed: Partial<ConsumerConfig>,
+  { config, required, stream, wished }: WantedConsumer
+): Effect.fn.Return<void, RecordSourceError> {
+  const isEchoed = (field: keyof ConsumerConfig): boolean =>
+    (echoed[field] ?? "") === (config[field] ?? "")
+  const missing = required.filter((field) => !isEchoed(field))
+  if (missing.length > 0) {
+    return yield* new RecordSourceError({
       code: "unsupported",
-      message: `the server made another consumer of ${shard.stream} than was asked for`
+      message:
+        `the server made another consumer of ${stream} than was asked for: it does not heed ` +
+        missing.join(", ")
     })
-  )
-}
+  }
+  for (const { consequence, field } of wished) {
+    if (isEchoed(field)) continue
+    yield* Effect.logWarning(`the server does not heed ${field} of ${stream}: ${consequence}`)
+  }
+})

@@ -10,6 +10,11 @@ export interface NatsShard {
   readonly stream: string
   /** A subject, with wildcards or without; absent for the whole stream. */
   readonly filterSubject?: string
+  /**
+   * The name of a durable consumer that is acknowledged up to what is archived; absent for one that
+   * acknowledges by itself and is forgotten with its reader.
+   */
+  readonly consumer?: string
 }
 
 /** The bounds of a stream. */
@@ -83,6 +88,7 @@ export const toRecordSourceError = (
       return new RecordSourceError({ code: "too-large", message })
     case "conflict":
     case "full":
+    case "no-consumer":
     case "unavailable":
       return new RecordSourceError({ code: "unavailable", message })
   }

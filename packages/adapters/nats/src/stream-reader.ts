@@ -7,9 +7,8 @@
  *          └──────────── pause ◀──────────────┘   each session starts behind the last record
  *
  * 1. Records come once, in order, and none is passed over but by a gap that says so.
- * 2. The server keeps nothing for this reader: the consumer acknowledges by itself, lives in
- *    memory and is forgotten a minute after its reader is gone. Where to start is the caller's
- *    checkpoint, so nothing is redelivered for being late.
+ * 2. Where to start is the caller's checkpoint, so nothing depends on what the server keeps: the
+ *    consumer is one that it may forget, or a durable one that shows how far its reader is.
  * 3. A stall of this process ends nothing: silence counts only after several looks in a row.
  * 4. An outage shows as empty batches for `outageGrace`, then as `unavailable` until it is over.
  *    A stream that is deleted, made again or may not be read ends the reader.
@@ -17,7 +16,7 @@
 import type { JetStreamManager } from "@nats-io/jetstream"
 import {
   type RecordBatch,
-  type RecordSourceError,
+  RecordSourceError,
   type ShardReader,
   type SourceRecord
 } from "@holdfast/records"
@@ -28,7 +27,9 @@ import type { ManagedConnection } from "./managed-connection.ts"
 import { type FetchLimits, openPullSession, type PullSession } from "./pull-session.ts"
 import { makePullWire } from "./pull-wire.ts"
 import { makeRecordBuffer } from "./record-buffer.ts"
-import { acquireConsumer } from "./reader-consumer.ts"
+import { makeDurableConsumer } from "./durable-consumer.ts"
+import { makeForgottenConsumer } from "./forgotten-consumer.ts"
+import type { ReaderConsumer, ReaderSuperseded } from "./reader-consumer.ts"
 import { makeShardCursor, type ShardCursor } from "./shard-cursor.ts"
 import {
   factsOf,
@@ -43,6 +44,9 @@ export interface ReaderTuning {
   readonly limits: FetchLimits
   readonly heartbeat: Duration.Duration
   readonly outageGrace: Duration.Duration
+  /** Of durable consumers: see there. */
+  readonly ackWait: Duration.Duration
+  readonly ackPendingMax: number
 }
 
 /** What a reader works with. */
@@ -66,6 +70,7 @@ const looksBetweenInspections = 5
 const inspectDeadline = Duration.seconds(2)
 
 interface Reader extends ReaderOptions {
+  readonly consumer: ReaderConsumer
   readonly cursor: ShardCursor
   readonly created: string
   readonly buffer: ReturnType<typeof makeRecordBuffer>
@@ -87,6 +92,7 @@ export const openStreamReader = Effect.fnUntraced(function* (
   const isFiltered = options.shard.filterSubject !== undefined
   const reader: Reader = {
     ...options,
+    consumer: consumerOf(options, after),
     cursor: makeShardCursor({ after, isFiltered }),
     created: facts.created,
     buffer: makeRecordBuffer(),
@@ -97,8 +103,23 @@ export const openStreamReader = Effect.fnUntraced(function* (
     failure: undefined
   }
   yield* Effect.forkScoped(runSessions(reader))
-  return { next: (bounds) => takeNext(reader, bounds), acknowledge: () => Effect.void }
+  return {
+    next: (bounds) => takeNext(reader, bounds),
+    acknowledge: reader.consumer.acknowledge
+  }
 })
+
+const consumerOf = (options: ReaderOptions, after: bigint): ReaderConsumer => {
+  const { shard, tuning } = options
+  const { ackPendingMax, ackWait } = tuning
+  return shard.consumer === undefined
+    ? makeForgottenConsumer(options)
+    : makeDurableConsumer({
+        ...options,
+        after,
+        durable: { name: shard.consumer, ackWait, ackPendingMax }
+      })
+}
 
 const inspect = (
   options: ReaderOptions,
@@ -158,9 +179,13 @@ const runSessions = Effect.fnUntraced(function* (reader: Reader) {
     reader.brought = 0
     const started = yield* Clock.monotonicTimeNanos
     const error = yield* Effect.flip(Effect.scoped(runSession(reader)))
-    if (error.code !== "unavailable") {
-      yield* Effect.logWarning(`the reader of ${reader.shard.shard} ends: ${error.message}`)
-      reader.failure = error
+    const isSuperseded = error._tag === "ReaderSuperseded"
+    if (isSuperseded || error.code !== "unavailable") {
+      const { message } = error
+      yield* Effect.logWarning(`the reader of ${reader.shard.shard} ends: ${message}`)
+      reader.failure = isSuperseded
+        ? new RecordSourceError({ code: "unavailable", message })
+        : error
       return wake(reader)
     }
     if (reader.brought > 0) {
@@ -182,11 +207,12 @@ const runSessions = Effect.fnUntraced(function* (reader: Reader) {
 /** One session; it always ends with an error, `unavailable` where another one may do better. */
 const runSession = Effect.fnUntraced(function* (
   reader: Reader
-): Effect.fn.Return<never, RecordSourceError, Scope.Scope> {
+): Effect.fn.Return<never, ReaderSuperseded | RecordSourceError, Scope.Scope> {
   const { connection, shard } = reader
   noteFacts(reader, yield* inspect(reader, reader.cursor.position(), reader.created))
   const after = reader.cursor.position()
-  const consumer = yield* acquireConsumer({ ...reader, after })
+  const consumer = yield* reader.consumer.acquire(after)
+  yield* Effect.forkScoped(reader.consumer.attend)
   const ended = yield* Deferred.make<never, RecordSourceError>()
   const end = (reason: string): void => {
     const failure = { kind: "unavailable", message: reason } as const
@@ -206,7 +232,10 @@ const runSession = Effect.fnUntraced(function* (
         heartbeatMs: Duration.toMillis(reader.tuning.heartbeat),
         limits: reader.tuning.limits,
         held: () => ({ records: reader.buffer.records(), bytes: reader.buffer.bytes() }),
-        onRecord: (record, info) => takeIn(reader, record, info),
+        onRecord: (record, info, reply) => {
+          reader.consumer.delivered(info.position, reply)
+          takeIn(reader, record, info)
+        },
         onEnd: ({ reason }) => end(reason)
       })
       return reader.session

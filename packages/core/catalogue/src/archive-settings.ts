@@ -43,6 +43,14 @@ export const Aggregation = Schema.Literals(["none", "kpl", "kpl-and-private"])
 /** How aggregated messages of the KPL are archived. */
 export type Aggregation = typeof Aggregation.Type
 
+/**
+ * What the source is told of what is archived: nothing, so that it keeps nothing for the archive;
+ * or how far it is, so that the source's own tools show that.
+ */
+export const Acknowledgement = Schema.Literals(["none", "watermark"])
+/** What the source is told of what is archived. */
+export type Acknowledgement = typeof Acknowledgement.Type
+
 /** What can be changed while the archive lives. */
 export const ArchiveSettings = Schema.Struct({
   segments: SegmentLimits,
@@ -86,6 +94,8 @@ export const ArchiveOrigin = Schema.Struct({
    * same records whenever it is read.
    */
   aggregation: Schema.optionalKey(Aggregation),
+  /** Absent for none. */
+  acknowledgement: Schema.optionalKey(Acknowledgement),
   /** The shards it is read as; empty for those that the source names. */
   shards: Schema.Array(shortText).check(Schema.isMaxLength(1_024)),
   /** The file whose chunks are its segments; a later life of the same name has a higher one. */

@@ -2,6 +2,7 @@
 export { applyEvent, catalogueName, makeCatalogue } from "./application.ts"
 export { isSameChunk } from "./apply-segment.ts"
 export {
+  Acknowledgement,
   Aggregation,
   ArchiveEntry,
   ArchiveName,

@@ -7,6 +7,7 @@ import { ensureStream } from "../ensure-stream.ts"
 import { type ManagedConnection, openConnection } from "../managed-connection.ts"
 import { makeNatsRecordSource, type NatsRecordSourceOptions } from "../nats-record-source.ts"
 import { makeRecordPublisher, type OutgoingRecord } from "../record-publisher.ts"
+import type { NatsShard } from "../stream-facts.ts"
 import type { NatsServer } from "./nats-server.ts"
 import { quickOptions } from "./server-layer.ts"
 
@@ -35,7 +36,7 @@ export interface StreamBench {
   readonly publish: (records: ReadonlyArray<OutgoingRecord>) => Effect.Effect<void, unknown>
   readonly open: (
     after?: bigint,
-    options?: Partial<NatsRecordSourceOptions> & { readonly filterSubject?: string }
+    options?: Partial<NatsRecordSourceOptions> & Pick<NatsShard, "consumer" | "filterSubject">
   ) => Effect.Effect<ShardReader, unknown, Scope.Scope>
 }
 
@@ -50,11 +51,16 @@ export const makeStreamBench = (server: () => NatsServer) =>
       stream,
       connection,
       publish: (records) => Effect.asVoid(publisher.publish(records)),
-      open: (after, { filterSubject, ...options } = {}) =>
+      open: (after, { consumer, filterSubject, ...options } = {}) =>
         Effect.flatMap(
           makeNatsRecordSource(connection, {
             shards: Effect.succeed([
-              { shard: "shard", stream, ...(filterSubject === undefined ? {} : { filterSubject }) }
+              {
+                shard: "shard",
+                stream,
+                ...(filterSubject === undefined ? {} : { filterSubject }),
+                ...(consumer === undefined ? {} : { consumer })
+              }
             ]),
             heartbeat: "200 millis",
             ...options
