@@ -2,21 +2,15 @@
  * A worker as the child of a daemon, a process of its own: a Kinesis shard is archived over real
  * NATS through a crash of the child, up to the shard's end, and read back exactly once.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import {
   type StoredPlace,
   TestDaemon
 } from "../../packages/adapters/multilang/src/testing/daemon.ts"
-import { type NatsServer, startNatsServer } from "./nats-server.ts"
-import { eventually, holdfast, type Running, start } from "./process.ts"
+import { addArchive, type ArchiveServices, startArchiveServices } from "./archive-services.ts"
+import { eventually, holdfast, start } from "./process.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "holdfast-multilang-"))
-const keyFile = join(folder, "key")
-const running: Array<Running> = []
-let server: NatsServer
+let services: ArchiveServices
 
 // Every third record of the producer is an aggregate, which the daemon has opened already.
 const records = Array.from({ length: 900 }, (_, at) => {
@@ -24,18 +18,10 @@ const records = Array.from({ length: 900 }, (_, at) => {
   return { sequenceNumber, subSequenceNumber, data: `record ${at}`, partitionKey: `k${at % 7}` }
 })
 
-const common = (): ReadonlyArray<string> => ["--cluster", "test", "--nats", server.url]
-
-const launch = async (args: ReadonlyArray<string>): Promise<void> => {
-  const process = start(args)
-  running.push(process)
-  await process.said("is ready", 120_000)
-}
-
 const startChild = (checkpoint: StoredPlace | undefined) => {
   const archiving = ["--multilang", "--archive", "clicks", "--checkpoint-interval-ms", "200"]
-  const child = start(["worker", ...common(), "--id", "kinesis", ...archiving])
-  running.push(child)
+  const child = start(["worker", ...services.common, "--id", "kinesis", ...archiving])
+  services.adopt(child)
   const { stdin, stdout } = child.process
   if (stdin === null || stdout === null) throw new Error("the child has no pipes")
   const daemon = new TestDaemon({
@@ -47,32 +33,11 @@ const startChild = (checkpoint: StoredPlace | undefined) => {
 }
 
 beforeAll(async () => {
-  server = await startNatsServer()
-  writeFileSync(keyFile, `${"ab".repeat(32)}\n`, { mode: 0o600 })
-  mkdirSync(join(folder, "devices"))
-  const key = ["--key-file", keyFile]
-  const data = (name: string): ReadonlyArray<string> => ["--data", join(folder, name)]
-  await launch(["metadata", ...common(), ...key, ...data("metadata"), "--free-mib", "16"])
-  for (const id of ["h1", "h2"]) {
-    const device = ["--device", join(folder, "devices", id)]
-    const host = ["--id", id, "--format", "--reserved-mib", "16"]
-    await launch(["chunk-server", ...common(), ...key, ...host, ...data(id), ...device])
-  }
-  await launch(["peer", ...common(), "--id", "p1", "--peers", "p1", ...data("p1")])
-  const add = ["archive", "add", "clicks", ...common(), "--segment-age-ms", "500"]
-  await eventually(
-    "the archive is added",
-    async () => ((await holdfast(add)).status === 0 ? true : undefined),
-    60_000
-  )
+  services = await startArchiveServices("multilang")
+  await addArchive(services, ["clicks", "--segment-age-ms", "500"])
 }, 180_000)
 
-afterAll(async () => {
-  for (const one of running) one.kill("SIGKILL")
-  await Promise.all(running.map((one) => one.exited))
-  await server.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => services.stop(), 60_000)
 
 it("worker-C16: archives a shard through a crash up to its end, and leaves with its input", async () => {
   const first = startChild(undefined)
@@ -98,7 +63,7 @@ it("worker-C16: archives a shard through a crash up to its end, and leaves with 
   expect(await second.child.exited).toBe(0)
   expect([...first.daemon.stray, ...second.daemon.stray]).toEqual([])
 
-  const read = await holdfast(["read", "clicks", ...common()])
+  const read = await holdfast(["read", "clicks", ...services.common])
   expect(read.status, read.stderr).toBe(0)
   const lines = read.stdout
     .trim()

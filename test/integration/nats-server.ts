@@ -19,7 +19,8 @@ export interface NatsServer {
   readonly stop: () => Promise<void>
 }
 
-const freePort = (): Promise<number> =>
+/** A port that nothing listens on now. */
+export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const probe = createServer()
     probe.on("error", reject)

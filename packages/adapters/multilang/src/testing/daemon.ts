@@ -9,16 +9,19 @@
  */
 import { PassThrough, type Readable, type Writable } from "node:stream"
 
+/** A sequence number: a script's own are small, those of a stream have 56 digits. */
+export type SequenceNumber = number | bigint
+
 /** A record as the script names it. */
 export interface ScriptRecord {
-  readonly sequenceNumber: number
+  readonly sequenceNumber: SequenceNumber
   readonly subSequenceNumber?: number
   readonly data: string | Uint8Array
   readonly partitionKey?: string
 }
 
 /** What is stored of a shard. */
-export type StoredPlace = readonly [sequenceNumber: number, subSequenceNumber: number] | "SHARD_END"
+export type StoredPlace = Place | "SHARD_END"
 
 /** How a daemon is started. */
 export interface DaemonOptions {
@@ -29,13 +32,19 @@ export interface DaemonOptions {
   readonly dialect?: "V1" | "V2"
   /** Exceptions for the next checkpoints, one each; none stores it. */
   readonly errors?: ReadonlyArray<string | undefined>
+  /** A child that knows no sub-sequence numbers names none; it is a fault of any other. */
+  readonly knowsSubSequences?: boolean
   /** The pipes of a child; of one in this process if absent. */
   readonly pipes?: { readonly toChild: Writable; readonly fromChild: Readable }
 }
 
-type Place = readonly [sequenceNumber: number, subSequenceNumber: number]
+type Place = readonly [sequenceNumber: SequenceNumber, subSequenceNumber: number]
 
-const compare = (one: Place, other: Place): number => one[0] - other[0] || one[1] - other[1]
+const compare = (one: Place, other: Place): number =>
+  one[0] < other[0] ? -1 : one[0] > other[0] ? 1 : one[1] - other[1]
+
+const readNumber = (text: string): SequenceNumber =>
+  Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text)
 const placeOf = ({ sequenceNumber, subSequenceNumber = 0 }: ScriptRecord): Place => [
   sequenceNumber,
   subSequenceNumber
@@ -199,14 +208,15 @@ export class TestDaemon {
   private answerCheckpoint(message: ChildLine): void {
     const isV1 = this.options.dialect === "V1"
     const sequenceNumber = isV1 ? message.checkpoint : message.sequenceNumber
-    if (!isV1 && message.subSequenceNumber === undefined) {
+    const { knowsSubSequences = !isV1 } = this.options
+    if (knowsSubSequences && message.subSequenceNumber === undefined) {
       this.failure = new Error(
         `a checkpoint without a sub-sequence number: ${this.transcript.at(-1)}`
       )
     }
     const place: Place | undefined =
       typeof sequenceNumber === "string"
-        ? [Number(sequenceNumber), message.subSequenceNumber ?? 0]
+        ? [readNumber(sequenceNumber), message.subSequenceNumber ?? 0]
         : undefined
     const error = this.errors.length > 0 ? this.errors.shift() : this.refusalOf(place)
     if (error === undefined) this.store(place)
