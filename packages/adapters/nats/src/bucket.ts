@@ -10,6 +10,7 @@
 import {
   DiscardPolicy,
   jetstream,
+  type JetStreamManager,
   RetentionPolicy,
   StorageType,
   type StreamConfig
@@ -95,7 +96,12 @@ export const openBucket = Effect.fn("Nats.openBucket")(function* (
       callJetStream(connection, () => store.get(key)),
       (entry) => (entry === null ? Option.none() : toEntry(entry))
     )
-  return { get, put: (write) => put(connection, store, get, write), list: list(connection, store) }
+  const { bucket } = options
+  return {
+    get,
+    put: (write) => put(connection, store, get, write),
+    list: list(connection, () => readAll({ manager, store, bucket }))
+  }
 })
 
 const toEntry = (entry: KvEntry): Option.Option<BucketEntry> =>
@@ -125,21 +131,38 @@ const put = (
 
 const list = (
   connection: ManagedConnection,
-  store: KV
+  readEntries: () => Promise<ReadonlyArray<BucketEntry>>
 ): Effect.Effect<ReadonlyArray<BucketEntry>, JetStreamFailure> => {
   const late: JetStreamFailure = { kind: "unavailable", message: "the bucket was not read in time" }
-  return callJetStream(connection, () => readAll(store)).pipe(
+  return callJetStream(connection, readEntries).pipe(
     Effect.timeoutOrElse({ duration: callDeadlineMs, orElse: () => Effect.fail(late) })
   )
 }
 
-/** A key that is written meanwhile may come twice; its newest value counts. */
-const readAll = async (store: KV): Promise<ReadonlyArray<BucketEntry>> => {
-  const newest = new Map<string, BucketEntry>()
-  for await (const entry of await store.history()) {
-    const found = toEntry(entry)
-    if (Option.isSome(found)) newest.set(entry.key, found.value)
-    else newest.delete(entry.key)
+/** Keys that are read at a time. */
+const readAtOnce = 64
+
+/**
+ * Reads each key that there was at the start, by itself. The library's own listing makes a consumer
+ * each time and reads on until nothing is pending, which does not come while others write; where a
+ * server miscounts what is pending, it waits for a heartbeat.
+ */
+const readAll = async (options: {
+  readonly manager: JetStreamManager
+  readonly store: KV
+  readonly bucket: string
+}): Promise<ReadonlyArray<BucketEntry>> => {
+  const { bucket, manager, store } = options
+  const prefix = `$KV.${bucket}.`
+  const { state } = await manager.streams.info(`KV_${bucket}`, { subjects_filter: `${prefix}>` })
+  const keys = Object.keys(state.subjects ?? {}).map((subject) => subject.slice(prefix.length))
+  const entries: Array<BucketEntry> = []
+  for (let at = 0; at < keys.length; at += readAtOnce) {
+    const read = await Promise.all(keys.slice(at, at + readAtOnce).map((key) => store.get(key)))
+    for (const entry of read) {
+      const found = entry === null ? Option.none() : toEntry(entry)
+      if (Option.isSome(found)) entries.push(found.value)
+    }
   }
-  return [...newest.values()]
+  return entries
 }

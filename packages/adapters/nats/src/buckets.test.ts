@@ -12,6 +12,7 @@ import { openConnection } from "./managed-connection.ts"
 import { natsCheckpointStoreLayer } from "./nats-checkpoint-store.ts"
 import { natsLeaseLayer } from "./nats-lease.ts"
 import { quickOptions, useNatsServer } from "./testing/server-layer.ts"
+import { manage } from "./testing/stream-bench.ts"
 
 const { server, connections } = useNatsServer()
 const quiet = Effect.provideService(References.MinimumLogLevel, "None")
@@ -52,6 +53,33 @@ describeLeaseContract({
 })
 
 describe("a bucket", () => {
+  it.live("is listed while others write to it without a pause", () =>
+    Effect.gen(function* () {
+      const bucket = freshBucket()
+      const value = new TextEncoder().encode("some value")
+      const writing = yield* Effect.forEach([1, 2, 3, 4], (writer) =>
+        Effect.gen(function* () {
+          const { list, put } = yield* openBucket(yield* open, { bucket })
+          let revision = yield* put({ key: `k${writer}`, value, expected: Option.none() })
+          const write = Effect.gen(function* () {
+            revision = yield* put({ key: `k${writer}`, value, expected: Option.some(revision) })
+          })
+          yield* Effect.forkScoped(Effect.forever(write))
+          return list
+        })
+      )
+      for (let round = 0; round < 10; round += 1) {
+        for (const list of writing) {
+          const keys = (yield* Effect.timeout(list, "4 seconds")).map(({ key }) => key)
+          assert.deepStrictEqual(keys.toSorted(), ["k1", "k2", "k3", "k4"])
+        }
+      }
+      const manager = yield* manage(yield* open)
+      const { state } = yield* Effect.promise(() => manager.streams.info(`KV_${bucket}`))
+      assert.strictEqual(state.consumer_count, 0, "no listing leaves a consumer behind")
+    })
+  )
+
   it("has a key of its own for every name", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (left, right) => {
