@@ -1,6 +1,6 @@
 /**
  * The accounting core alone, around a consumer that is not ours: records of a JetStream stream, ten
- * at a time, done in any order. What is done is in a small file and is not done again after a crash.
+ * at a time, done in any order. What a small file says is done is not done again after a crash.
  *
  *     node examples/accounting-alone.ts nats://127.0.0.1:4222 ORDERS progress.json
  */
