@@ -3,6 +3,14 @@ import { Schema } from "effect"
 import { Count, WorkerId } from "./identifiers.ts"
 import { operation } from "./operation.ts"
 
+/** How long something took: the latest time, the longest, all together; milliseconds. */
+export const LatencyStatus = Schema.Struct({
+  count: Count,
+  lastMs: Count,
+  highestMs: Count,
+  totalMs: Count
+})
+
 /** One shard as the worker that owns it sees it; positions are decimal numbers. */
 export const ShardStatus = Schema.Struct({
   shard: Schema.String,
@@ -19,7 +27,9 @@ export const ShardStatus = Schema.Struct({
   inFlight: Schema.Struct({ records: Count, items: Count, bytes: Count }),
   oldestUnfinished: Schema.optionalKey(Schema.Struct({ position: Schema.BigInt, ageMs: Count })),
   finishedAboveGap: Count,
-  counters: Schema.Record(Schema.String, Count)
+  counters: Schema.Record(Schema.String, Count),
+  /** Of checkpoints, from the request to the confirmation; of flushes, partial and full. */
+  latencies: Schema.optionalKey(Schema.Struct({ checkpoint: LatencyStatus, flush: LatencyStatus }))
 })
 /** One shard as the worker that owns it sees it. */
 export type ShardStatus = typeof ShardStatus.Type

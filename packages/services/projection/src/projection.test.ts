@@ -1,10 +1,10 @@
 import { MemoryDisk, MemoryNetwork, memoryPartitionStore } from "@holdfast/adapter-memory"
 import { assert, describe, it } from "@effect/vitest"
 import { ClientConfig, clientSettingsDefault, PeerClient } from "@holdfast/client"
-import { distribute, PeerId } from "@holdfast/keyspace"
+import { PeerId } from "@holdfast/keyspace"
 import { hostApplication, startPeer } from "@holdfast/service-peer"
 import { ClusterId } from "@holdfast/wire"
-import { Context, Effect, Layer, Result, Schema, Scope } from "effect"
+import { Context, Effect, Layer, Schema, Scope } from "effect"
 import { aggregateOf } from "../../worker/src/testing/aggregate.ts"
 import { makeWorld, pass } from "../../worker/src/testing/world.ts"
 import { partitionKeyOf, projectionLayer, type ProjectionOptions } from "./projection.ts"
@@ -43,8 +43,7 @@ const makeProjection = (more: Partial<ProjectionOptions> = {}) =>
   Effect.gen(function* () {
     const world = yield* makeWorld
     const scope = yield* Scope.Scope
-    const members = names.map((name) => ({ peer: PeerId.make(name) }))
-    const distribution = Result.getOrThrow(distribute({ members, epoch: 0 }))
+    const founders = names.map((name) => ({ peer: PeerId.make(name) }))
     for (const name of names) {
       const disk = yield* MemoryDisk.make()
       const ports = Layer.merge(
@@ -55,7 +54,7 @@ const makeProjection = (more: Partial<ProjectionOptions> = {}) =>
       yield* startPeer({
         cluster: ClusterId.make("c1"),
         peer: PeerId.make(name),
-        distribution,
+        founders,
         applications: [totals],
         times: { helloMillis: 100, gossipMillis: 100, drainMillis: 100 }
       }).pipe(Effect.provideContext(context), Effect.orDie)

@@ -54,6 +54,7 @@ const saveNow = Effect.fnUntraced(function* (
   const { map, position } = checkpoint(run.tracker)
   const { bytes, droppedPartials, droppedRuns } = encodeMap(map, mapBytesMax)
   run.counters.checkpointsRequested += 1
+  const requestedAt = run.now()
   run.revision = yield* store
     .save({
       shard,
@@ -67,6 +68,7 @@ const saveNow = Effect.fnUntraced(function* (
     })
     .pipe(withDeadline(run))
   run.counters.checkpointsConfirmed += 1
+  run.latencies.checkpoint.note(run.now() - requestedAt)
   const before = run.checkpointed
   run.checkpointed = position
   const isWhole = droppedPartials + droppedRuns === 0

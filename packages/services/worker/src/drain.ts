@@ -19,6 +19,7 @@ export const drain = Effect.fnUntraced(function* (options: {
 }) {
   const { intake, pipeline, run, save } = options
   const deadline = Duration.millis(run.options.config.drainDeadlineMs)
+  const begunAt = run.now()
   run.stopIntake()
   const flush = Effect.catch(pipeline.flush({ mode: "full", deadline }), (error) =>
     Effect.sync(() => endBy(run, error))
@@ -31,6 +32,7 @@ export const drain = Effect.fnUntraced(function* (options: {
     yield* run.signal.waitUntil(() => run.isSettled || run.end !== undefined)
   })
   const answer = yield* Effect.timeoutOption(settled, deadline)
+  run.latencies.flush.note(run.now() - begunAt)
   if (run.end !== undefined) return
   const stuck = Option.isNone(answer) ? run.stuck(stuckRecordsNamed) : []
   if (stuck.length > 0) {

@@ -83,6 +83,30 @@ describe("what takes long", () => {
         assert.strictEqual(yield* world.position("orders"), 2n)
       })
   )
+
+  it.effect(
+    "says how long checkpoints take from their request, and flushes to what they await",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld
+        yield* world.append("orders", 2)
+        const config = { leaseTermMs: 60_000, flushIntervalMs: 100_000 }
+        const one = yield* world.start("w1", { config })
+        yield* pass(1_500)
+        one.opened[0]!.done(1)
+        one.freeze()
+        while (((yield* shardOf(one)).counters["checkpointsRequested"] ?? 0) === 0) yield* pass(50)
+        yield* pass(400)
+        one.thaw()
+        yield* pass(200)
+        const { latencies } = (yield* one.worker.status).shards[0]!
+        const { count, lastMs = 0 } = latencies?.checkpoint ?? { count: 0 }
+        assert.strictEqual(count, 1)
+        assert.isAtLeast(lastMs, 400)
+        assert.isBelow(lastMs, 600)
+        assert.strictEqual(latencies?.flush.count, 0)
+      })
+  )
 })
 
 describe("a shard that halts", () => {

@@ -39,8 +39,12 @@ export const flushes = (run: ShardRun, pipeline: ShardPipeline) => {
   const deadline = Duration.millis(callDeadlineMs)
   const flush = Effect.suspend(() => {
     run.counters.flushes += 1
-    return pipeline.flush({ mode: "partial", deadline })
-  }).pipe(Effect.timeoutOption(deadline), Effect.asVoid, endingRun(run))
+    const begunAt = run.now()
+    return pipeline.flush({ mode: "partial", deadline }).pipe(
+      Effect.timeoutOption(deadline),
+      Effect.map(() => run.latencies.flush.note(run.now() - begunAt))
+    )
+  }).pipe(endingRun(run))
   return every(flushIntervalMs, flush)
 }
 

@@ -11,6 +11,7 @@ import type { Clock } from "effect"
 import type { OpenRecord } from "./aggregates.ts"
 import type { WorkerConfig } from "./config.ts"
 import type { HeldRecord } from "./held-records.ts"
+import { Latency } from "./latency.ts"
 import { monotonicMs } from "./monotonic.ts"
 import { PendingLetters } from "./pending-letters.ts"
 import type { Resume } from "./pipeline.ts"
@@ -81,6 +82,8 @@ export class ShardRun {
   readonly letters = new PendingLetters()
   hasDeadLetters = false
   readonly counters: RunCounters = { ...noCounters }
+  /** From the request of a checkpoint to its confirmation; from a flush to what it waits for. */
+  readonly latencies = { checkpoint: new Latency(), flush: new Latency() }
   revision: bigint
   /** The reader that is open now, to acknowledge to. */
   reader: ShardReader | undefined

@@ -1,6 +1,7 @@
 /** What a worker says about itself, in the form of its status operation. */
 import type { WorkerOperations } from "@holdfast/wire"
 import { Option } from "effect"
+import type { Latency } from "./latency.ts"
 import type { Held, Ownership } from "./leases.ts"
 import { monotonicMs } from "./monotonic.ts"
 
@@ -32,12 +33,16 @@ const shardStatus = (shard: string, { control, epoch }: Held): WorkerOperations.
     return { ...shared, inFlight, finishedAboveGap: 0, counters: {} }
   }
   const { bytes, counters, finishedAbove, items, newest, oldest, records } = run.tracker.standing
-  const { checkpointed, newestInSource } = run
+  const { checkpointed, latencies, newestInSource } = run
   return {
     ...shared,
     inFlight: { records, items, bytes },
     finishedAboveGap: finishedAbove,
     counters: { ...counters, ...run.counters },
+    latencies: {
+      checkpoint: latencyStatus(latencies.checkpoint),
+      flush: latencyStatus(latencies.flush)
+    },
     ...(checkpointed === undefined ? {} : { checkpoint: checkpointed }),
     ...(newest === undefined ? {} : { read: newest }),
     ...(newestInSource === undefined ? {} : { newest: newestInSource }),
@@ -51,6 +56,13 @@ const shardStatus = (shard: string, { control, epoch }: Held): WorkerOperations.
         })
   }
 }
+
+const latencyStatus = ({ count, highestMs, lastMs, totalMs }: Latency) => ({
+  count,
+  lastMs: Math.round(lastMs),
+  highestMs: Math.round(highestMs),
+  totalMs: Math.round(totalMs)
+})
 
 const reasonOf = ({ lastFailure, refusal, run }: Held["control"]): string | undefined =>
   refusal ?? run?.haltReason ?? lastFailure ?? blockedBy(run) ?? run?.stallReason
