@@ -25,10 +25,16 @@ interface StoredCheckpoint {
   readonly position: { readonly _tag: "Some"; readonly value: string } | { readonly _tag: "None" }
 }
 
+/** Which entries of a bucket: those of shards whose keys begin so. */
+export interface WatchedShards {
+  readonly bucket: string
+  readonly prefix: string
+}
+
 /** Watches every write to a bucket of checkpoints until the connection closes. */
 export const watchCheckpoints = async (
   connection: NatsConnection,
-  bucket: string
+  { bucket, prefix }: WatchedShards
 ): Promise<CheckpointWatch> => {
   const positions = new Map<string, bigint>()
   const stepsBack: Array<StepBack> = []
@@ -52,6 +58,7 @@ export const watchCheckpoints = async (
   const watch = async (): Promise<void> => {
     for await (const message of messages) {
       const shard = message.subject.split(".").at(-1) ?? ""
+      if (!shard.startsWith(prefix)) continue
       const { position }: StoredCheckpoint = message.json()
       writes += 1
       const before = positions.get(shard) ?? -1n
@@ -75,13 +82,14 @@ interface StoredLease {
  */
 export const ownersOf = async (
   connection: NatsConnection,
-  bucket: string
+  { bucket, prefix }: WatchedShards
 ): Promise<ReadonlyMap<string, number>> => {
   const owned = new Map<string, number>()
   try {
     const manager = await jetstreamManager(connection)
     const { state } = await manager.streams.info(`KV_${bucket}`, { subjects_filter: ">" })
     for (const subject of Object.keys(state.subjects ?? {})) {
+      if (!subject.startsWith(`$KV.${bucket}.${prefix}`)) continue
       const message = await manager.streams.getMessage(`KV_${bucket}`, { last_by_subj: subject })
       if (message === null) continue
       const { owner }: StoredLease = message.json()

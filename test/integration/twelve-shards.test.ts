@@ -61,11 +61,13 @@ const publishLoad = (stream: string) => {
 /** Runs workers through everything that happens to them; answers what was published. */
 const live = async (options: {
   readonly stream: string
-  readonly leases: string
-  readonly checkpoints: string
+  /** How the keys of its shards begin in the buckets. */
+  readonly prefix: string
   readonly startWorker: (id: string) => Promise<Running>
 }) => {
-  const { checkpoints, leases, startWorker, stream } = options
+  const { prefix, startWorker, stream } = options
+  const leases = { bucket: "holdfast-test-leases", prefix }
+  const checkpoints = { bucket: "holdfast-test-checkpoints", prefix }
   const workers = new Map<string, Running>()
   const joinAll = async (...ids: ReadonlyArray<string>): Promise<void> => {
     await Promise.all(ids.map(async (id) => workers.set(id, await startWorker(id))))
@@ -189,8 +191,7 @@ it("by a stage: every record's output at least once, checkpoints never backwards
   ]
   const published = await live({
     stream: "STAGED",
-    leases: "holdfast-test-leases-lines",
-    checkpoints: "holdfast-test-checkpoints-lines",
+    prefix: "lines",
     startWorker: (id) => startWorker(id, pipeline)
   })
   expect(readdirSync(directory)).toHaveLength(12)
@@ -219,8 +220,7 @@ it("by archives: every record exactly once, checkpoints never backwards", async 
   )
   const published = await live({
     stream: "ARCHIVED",
-    leases: "holdfast-test-leases",
-    checkpoints: "holdfast-test-checkpoints",
+    prefix: "s",
     startWorker: (id) => startWorker(id, [])
   })
   const archived = await withArchives((archives) =>

@@ -63,19 +63,20 @@ const serveJetStream = Effect.fnUntraced(function* (options: WorkerOptions) {
   const { checkpointIntervalMs, cluster, discoveryIntervalMs, id, leaseTermMs } = options
   // A renewal every fifth and a margin of a fifth leave room for three renewals that are lost.
   const fifth = Math.max(1, Math.floor(leaseTermMs / 5))
+  const { group, layer: pipeline } = yield* choosePipeline(options, {
+    cluster,
+    worker: id,
+    archiveOf: ({ shard }) => shard
+  })
   const config = yield* workerConfigOf(options, {
     cluster,
     worker: id,
+    group: isArchiving(options) ? "" : group,
     checkpointIntervalMs,
     discoveryIntervalMs,
     leaseTermMs,
     leaseRenewalMs: fifth,
     leaseMarginMs: fifth
-  })
-  const { group, layer: pipeline } = yield* choosePipeline(options, {
-    cluster,
-    worker: id,
-    archiveOf: ({ shard }) => shard
   })
   const isAcknowledged = Option.getOrUndefined(options.acknowledge) === "watermark"
   const shards = isArchiving(options)
@@ -89,7 +90,7 @@ const serveJetStream = Effect.fnUntraced(function* (options: WorkerOptions) {
   const deadLetter = Option.getOrUndefined(options.deadLetter)
   const running = isArchiving(options)
     ? archiveWorker({ config, pipeline })
-    : streamWorker({ config, pipeline, group, shards, deadLetter })
+    : streamWorker({ config, pipeline, shards, deadLetter })
   yield* serveLayer(`worker ${id}`, Layer.provide(running, surroundings(options)))
 })
 

@@ -1,6 +1,6 @@
 /**
- * The ports of a worker on JetStream: records, checkpoints, leases, dead letters. The workers of a
- * group share their buckets; those that archive are the group without a name.
+ * The ports of a worker on JetStream: records, checkpoints, leases, dead letters. All workers of a
+ * cluster share their buckets, so that each can tell of all; the names of shards keep groups apart.
  */
 import {
   bucketKey,
@@ -26,10 +26,10 @@ const natsShard =
     ...(isAcknowledged === true ? { consumer: `holdfast-${cluster}-${bucketKey(shard)}` } : {})
   })
 
-const buckets = (cluster: ClusterId, group: string) =>
+const buckets = (cluster: ClusterId) =>
   Layer.mergeAll(
-    natsCheckpointStoreLayer({ bucket: `holdfast-${cluster}-checkpoints${group}` }),
-    natsLeaseLayer({ bucket: `holdfast-${cluster}-leases${group}` })
+    natsCheckpointStoreLayer({ bucket: `holdfast-${cluster}-checkpoints` }),
+    natsLeaseLayer({ bucket: `holdfast-${cluster}-leases` })
   )
 
 /** The source and stores of a worker that archives; its shards are the archives. */
@@ -44,13 +44,12 @@ export const jetStreamPorts = (cluster: ClusterId) =>
     ),
     Layer.effectDiscard(recordConfigurations),
     jetStreamArchiveLetters,
-    buckets(cluster, "")
+    buckets(cluster)
   )
 
-/** What a group of workers reads. */
+/** What workers of a pipeline read. */
 export interface StreamPortsOptions {
   readonly cluster: ClusterId
-  readonly group: string
   readonly shards: ReadonlyArray<ArchiveShard>
   /** The stream for dead letters; none without one. */
   readonly deadLetter: string | undefined
@@ -58,10 +57,10 @@ export interface StreamPortsOptions {
 
 /** The source and stores of a worker that runs another pipeline over the streams it was told. */
 export const streamPorts = (options: StreamPortsOptions) => {
-  const { cluster, deadLetter, group, shards } = options
+  const { cluster, deadLetter, shards } = options
   const ports = Layer.merge(
     natsRecordSourceLayer({ shards: Effect.succeed(shards.map(natsShard(cluster))) }),
-    buckets(cluster, `-${group}`)
+    buckets(cluster)
   )
   return deadLetter === undefined ? ports : Layer.merge(ports, jetStreamLetters(deadLetter))
 }

@@ -28,6 +28,12 @@ export type Aggregation = typeof Aggregation.Type
 export const WorkerConfig = Schema.Struct({
   cluster: ClusterId,
   worker: WorkerId,
+  /**
+   * Which of the claims in the lease store are this worker's business: those of shards called
+   * `GROUP:...`; with an empty name, of shards without a colon; absent, of all. The others are shown
+   * in its status, and otherwise left alone.
+   */
+  group: Schema.optionalKey(Schema.String),
   /** What one shard may have in flight. */
   limits: withDefault(ShardLimits, {}),
   /**

@@ -113,6 +113,14 @@ const discover = Effect.fnUntraced(function* (ownership: Ownership) {
   ownership.listedAt = now
 })
 
+/** The claims of this worker's group: only they count for what is free and what is even. */
+const ownClaims = ({ config: { group }, table }: Ownership): ReturnType<typeof observe> => {
+  if (group === undefined) return table
+  const isOwn = (shard: string): boolean =>
+    group === "" ? !shard.includes(":") : shard.startsWith(`${group}:`)
+  return new Map([...table].filter(([shard]) => isOwn(shard)))
+}
+
 const withDeadline = (config: WorkerConfig) =>
   Effect.timeoutOrElse({
     duration: Duration.millis(config.callDeadlineMs),
@@ -135,7 +143,7 @@ const decideOnce = Effect.fnUntraced(function* (
   const now = monotonicMs(clock)
   ownership.table = observe(ownership.table, listing, now)
   const actions = decide({
-    table: ownership.table,
+    table: ownClaims(ownership),
     now: askedAt,
     termMs: config.leaseTermMs,
     self: config.worker,
