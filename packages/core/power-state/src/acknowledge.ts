@@ -10,7 +10,7 @@ import { isKnownEjected, isLeaving, isMember, isProjectedParticipant } from "./m
 import type { Participant } from "./participant.ts"
 import type { Reduced } from "./reduce.ts"
 import { reduce } from "./reduce.ts"
-import { seal } from "./seal.ts"
+import { mayFold, seal } from "./seal.ts"
 import { sizeOf } from "./sequence.ts"
 import type { PowerState } from "./state.ts"
 
@@ -20,6 +20,7 @@ const settleHistory = <E, O, S>(
   state: PowerState<E, O, S>,
   self: Participant
 ): Reduced<E, O, S> => {
+  if (!mayFold(state, self)) return { state, outputs: [] }
   let reduced = reduce(fold, state)
   for (;;) {
     const sealed = seal(reduced.state, self)
@@ -45,7 +46,7 @@ export const acknowledge = <E, O, S>(
     const isLeaver =
       isLeaving(state.membership, participant) || isMember(state.infimum.members, participant)
     return isLeaver
-      ? Result.succeed(reduce(fold, state))
+      ? Result.succeed(settleHistory(fold, state, participant))
       : Result.fail(new NotParticipant({ participant }))
   }
   const end = state.infimum.count + sizeOf(state.entries)

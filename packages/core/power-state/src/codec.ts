@@ -13,7 +13,8 @@ import { EncodedState, STATE_FORMAT } from "./encoded-state.ts"
 import type { EncodedEntry } from "./encoded-state.ts"
 import { upgradeEncodedState } from "./encoded-state-1.ts"
 import { isEncodedState } from "./encoded-state-guard.ts"
-import type { Entry, MembershipEntry } from "./entry.ts"
+import type { Entry } from "./entry.ts"
+import { isMembershipEntry } from "./entry.ts"
 import { compareEventIds, compareMarks } from "./event-id.ts"
 import type { Participant } from "./participant.ts"
 import { sameParticipant, sortParticipants } from "./participant.ts"
@@ -209,7 +210,7 @@ const rebuild = <E, O, S>(
       })),
       digest: parseDigest(infimum.digest)
     },
-    membership: entries.filter((entry): entry is MembershipEntry => entry._tag !== "Event"),
+    membership: entries.filter(isMembershipEntry),
     seals: encoded.seals.map(([place, mark]) => ({ participant: at(place), mark })),
     acknowledgements: encoded.held.map(([place, through, beyond]): Acknowledgement => ({
       participant: at(place),

@@ -66,3 +66,7 @@ export const sameBody = <E>(left: Entry<E>, right: Entry<E>): boolean => {
       return right._tag === "Eject" && sameParticipant(left.participant, right.participant)
   }
 }
+
+/** Whether an entry changes who takes part. */
+export const isMembershipEntry = (entry: Entry<unknown>): entry is MembershipEntry =>
+  entry._tag !== "Event"

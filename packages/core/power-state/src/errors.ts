@@ -115,6 +115,30 @@ export class AuthorityMissing extends Data.TaggedError("AuthorityMissing")<{
   }
 }
 
+/** A forced ejection, or a state that is gone over to, has to begin a higher lineage. */
+export class LineageNotHigher extends Data.TaggedError("LineageNotHigher")<{
+  readonly local: number
+  readonly incoming: number
+}> {
+  override get message() {
+    return `lineage ${this.incoming} is not above ${this.local}, the one at hand`
+  }
+}
+
+/** The lineage that an operator forced does not know all that this replica has folded. */
+export class HistoryNotContained extends Data.TaggedError("HistoryNotContained")<{
+  /** Whose folded entries are missing there. */
+  readonly participants: ReadonlyArray<Participant>
+}> {
+  override get message() {
+    return (
+      "the other lineage lacks confirmed entries of " +
+      `${this.participants.map(formatParticipant).join(", ")}; they would be lost: ` +
+      "export this replica before it is discarded"
+    )
+  }
+}
+
 /** A state came from one whose word does not count: nothing of it was taken. */
 export class SenderRefused extends Data.TaggedError("SenderRefused")<{
   readonly sender: Participant

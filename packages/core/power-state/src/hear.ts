@@ -1,11 +1,13 @@
 /**
  * What a replica makes of the state of another: it takes it only from one whose word counts.
  *
- *   sender      known here to be ejected          nothing is taken; he is to be told
- *               let in by nobody whose Join counts    likewise
- *               known here to have left           nothing is taken: his last state came with that
- *   receiver    knows that he is ejected          takes what comes, folds nothing of his own
- *               has left                          takes only that he is let in again, or is gone
+ *   sender known here to be ejected, or let in by nobody whose Join counts
+ *                                nothing is taken, and he is to be told
+ *   sender known here to have left
+ *                                nothing is taken: his last state came with his Leave
+ *   receiver ejected, or let in by nobody whose Join counts
+ *                                takes what comes, and folds nothing
+ *   receiver who has left        takes only that he is let in again, or is gone
  *   anything else is merged.
  *
  * Why it is safe: see `seal.ts`. One whose ejection is decided in what comes takes it from anyone:
@@ -29,6 +31,7 @@ import type { Merged } from "./merge.ts"
 import { folded, unite } from "./merge.ts"
 import type { Participant } from "./participant.ts"
 import { sameParticipant } from "./participant.ts"
+import { mayFold } from "./seal.ts"
 import { standingOf } from "./standing.ts"
 import type { PowerState } from "./state.ts"
 
@@ -73,21 +76,31 @@ const concernsLeaver = (
 ): boolean =>
   isProjectedParticipant(state, self) || isDeparted(incoming, self) || dropped.length > 0
 
+/** What of the membership says how a sender stood when he sent: of a leaver, before he left. */
+const membershipOf = (
+  local: AnyState,
+  united: AnyState,
+  sender: Participant
+): ReadonlyArray<MembershipEntry> => {
+  const left = isProjectedParticipant(united, sender) ? undefined : lastLeave(united, sender)
+  const isEarlier = (entry: MembershipEntry): boolean => {
+    const isHis = entry._tag === "Join" && sameParticipant(entry.participant, sender)
+    return left === undefined || (entry !== left && !(isHis && compareEventIds(entry, left) > 0))
+  }
+  return united.membership.filter((entry) =>
+    entry._tag === "Eject" ? isEjecting(local.membership, entry.participant) : isEarlier(entry)
+  )
+}
+
 /**
  * Whether he is in good standing, or was until a Leave that came just now: by all Joins that are
  * known now, and the ejections that were known here before. What he tells of ejections is news like
  * any other; to refuse him for it would leave those waiting who do not know it.
  */
-const isCounted = (local: AnyState, united: AnyState, sender: Participant): boolean => {
-  const last = lastLeave(united, sender)
-  const membership = united.membership.filter(
-    (entry) =>
-      entry !== last && (entry._tag !== "Eject" || isEjecting(local.membership, entry.participant))
+const isCounted = (local: AnyState, united: AnyState, sender: Participant): boolean =>
+  standingOf({ ...united, membership: membershipOf(local, united, sender) }).survivors.some(
+    (each) => sameParticipant(each, sender)
   )
-  return standingOf({ ...united, membership }).survivors.some((each) =>
-    sameParticipant(each, sender)
-  )
-}
 
 /** Nothing of the state is taken; entries above a Leave are given back to whoever wrote them. */
 const untouched = <E, O, S>(
@@ -127,5 +140,5 @@ export const hear = <E, O, S>(
   if (hasLeft && !isKnownEjected(local, to) && !concernsLeaver(united, incoming, to)) {
     return Result.succeed({ state: local, outputs: [], renegades: [], dropped: [] })
   }
-  return Result.succeed(isKnownEjected(united.state, to) ? united : folded(fold, local, united))
+  return Result.succeed(mayFold(united.state, to) ? folded(fold, local, united) : united)
 }

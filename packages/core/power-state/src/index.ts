@@ -27,14 +27,18 @@ export {
   DifferentLineage,
   DifferentOrigins,
   EjectedParticipant,
+  HistoryNotContained,
   InfimumDigestMismatch,
   LastParticipant,
+  LineageNotHigher,
   NotParticipant,
   PendingLimitReached,
   SelfEjection,
   SenderRefused,
   StillLeaving
 } from "./errors.ts"
+export type { Adopted, AdoptError, ForceCommand, ForceError } from "./force.ts"
+export { adopt, forceEject } from "./force.ts"
 export { compareEventIds, EventId, formatEventId } from "./event-id.ts"
 export type { Violation } from "./invariants.ts"
 export { invariants } from "./invariants.ts"

@@ -20,6 +20,7 @@ import {
 import type { Fold } from "./application.ts"
 import { digestOf, hasherFrom, mixEventId, sameDigest } from "./digest.ts"
 import type { Entry, MembershipEntry } from "./entry.ts"
+import { isMembershipEntry } from "./entry.ts"
 import type { MergeError } from "./errors.ts"
 import { DifferentLineage, DifferentOrigins, InfimumDigestMismatch } from "./errors.ts"
 import { compareEventIds, compareMarks } from "./event-id.ts"
@@ -121,9 +122,6 @@ const uniteAcknowledgements = <E, O, S>(
     return [acknowledgementFrom(participant, first, first + union.entries.length, isHeld)]
   })
 }
-
-const isMembershipEntry = (entry: Entry<unknown>): entry is MembershipEntry =>
-  entry._tag !== "Event"
 
 /** How many of the first entries of the union are the base's own, in a row from its beginning. */
 const commonPrefix = <E>(base: PowerState<E, unknown, unknown>, union: Union<E>): number => {

@@ -10,12 +10,12 @@
  * 2. So every survivor holds the same entries of the ejected: an acknowledgement of an Eject comes
  *    with all that its giver holds, and after it he takes nothing from the ejected any more.
  *    Whoever decides therefore comes to the same mark.
- * 3. Only a survivor decides. One who knows that he is ejected, leaves, or was let in by a Join
- *    that does not count takes the outcome from the survivors.
+ * 3. Only a survivor decides, and only a survivor folds until it is decided. One who knows that he
+ *    is ejected, leaves, or was let in by a Join that does not count takes the outcome from them.
  */
 import { findAcknowledgement, covers } from "./acknowledgement.ts"
 import type { MembershipView } from "./membership.ts"
-import { isMember, markOf } from "./membership.ts"
+import { isKnownEjected, isMember, markOf } from "./membership.ts"
 import type { Participant } from "./participant.ts"
 import { compareParticipants, formatParticipant, sameParticipant } from "./participant.ts"
 import { itemAt, sizeOf } from "./sequence.ts"
@@ -84,7 +84,7 @@ const hasAnswered = (
 }
 
 /** The highest entry known of a participant: folded, or pending. */
-const highestKnown = (view: StandingView, participant: Participant): number => {
+export const highestKnown = (view: StandingView, participant: Participant): number => {
   const isHe = (each: { readonly participant: Participant }) =>
     sameParticipant(each.participant, participant)
   let mark = view.infimum.members.find(isHe)?.folded ?? view.infimum.departed.find(isHe)?.mark ?? 0
@@ -98,6 +98,19 @@ const highestKnown = (view: StandingView, participant: Participant): number => {
 /** The order in which decisions are listed. */
 export const bySealed = (left: Seal, right: Seal): number =>
   compareParticipants(left.participant, right.participant)
+
+/**
+ * Whether `self` may fold: not while an ejection is open and he does not survive it. Those who are
+ * asked then may be the ejected alone, and the survivors come to another order.
+ */
+export const mayFold = (view: StandingView, self: Participant): boolean => {
+  if (view.membership.length === 0) return true
+  if (isKnownEjected(view, self)) return false
+  return (
+    openEjections(view).length === 0 ||
+    standingOf(view).survivors.some((each) => sameParticipant(each, self))
+  )
+}
 
 /**
  * The state of `self` with all open ejections decided, if that is due; the same state if not.

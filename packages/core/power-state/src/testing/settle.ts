@@ -28,8 +28,17 @@ export interface Outcome {
 const isAmong = (list: ReadonlyArray<Participant>, name: string): boolean =>
   list.some((each) => formatParticipant(each) === name)
 
+/** One who left, and whom somebody let in who did not know of it, never answers: he is ejected. */
+const unaware = (cluster: Cluster): ReadonlyArray<string> => {
+  const live = cluster.live()
+  return [...cluster.replicas.keys()].filter(
+    (name) =>
+      !cluster.takesPart(name) && live.some((each) => cluster.isIn(cluster.state(each), name))
+  )
+}
+
 const ejectTheDead = (cluster: Cluster): void => {
-  for (const dead of [...cluster.dead, ...cluster.spent]) {
+  for (const dead of [...cluster.dead, ...cluster.spent, ...unaware(cluster)]) {
     const [first] = cluster.live()
     if (first !== undefined) cluster.eject(first, dead)
   }

@@ -2,10 +2,12 @@
  * The little language of this core's traces: replicas of one list of words, and the states that
  * they send each other. After each step a replica acknowledges and saves, as a peer does.
  *
- *     birth alice of alice bob window=128   a replica, born with these participants
+ *     birth alice of alice bob window=128   a replica, born with these participants; the authority
+ *                                           over ejections is the majority, or authority=cluster
  *     write alice word request=r1 max=9     an event, at most so many pending
  *     join alice dave                       alice lets dave in; dave begins with her state
  *     leave bob
+ *     eject alice bob                       alice puts bob out
  *     tell alice bob                        alice's state reaches bob at once
  *     send alice m1                         keeps alice's state as the message m1
  *     deliver m1 bob                        bob hears it; a message may be delivered again
@@ -21,20 +23,23 @@ import {
   acknowledge,
   disassociate,
   divergent,
+  eject,
+  ejectionMark,
   event,
+  hear,
   holders,
   infimumId,
   infimumParticipants,
   infimumValue,
   invariants,
   makeParticipant,
-  merge,
   participate,
   pendingEntries,
   projectedParticipants,
   projectedValue,
   sameParticipant,
-  stateHash
+  stateHash,
+  undecidedEjections
 } from "../index.ts"
 import type { Words } from "./replicas.ts"
 import { born, wordList } from "./replicas.ts"
@@ -83,7 +88,7 @@ const wordsOf = (words: ReadonlyArray<string>): string => `[${words.join(" ")}]`
 
 class World {
   private readonly replicas = new Map<string, Words>()
-  private readonly messages = new Map<string, Words>()
+  private readonly messages = new Map<string, { readonly from: string; readonly state: Words }>()
 
   readonly verbs: TraceLanguage["verbs"] = {
     birth: (command) => {
@@ -91,7 +96,11 @@ class World {
       if (command.word("of") !== "of") throw new Error("a birth is of participants")
       const founders = command.rest().map(participantOf)
       const requestWindow = command.numberSetting("window")
-      const state = born(founders, requestWindow === undefined ? {} : { requestWindow })
+      const authority = command.setting("authority") === "cluster" ? "cluster" : "majority"
+      const state = born(founders, {
+        authority,
+        ...(requestWindow === undefined ? {} : { requestWindow })
+      })
       this.replicas.set(name, state)
       return []
     },
@@ -102,13 +111,23 @@ class World {
       const left = disassociate(wordList, this.replica(name), participantOf(name))
       return Result.isFailure(left) ? [refused(left.failure)] : this.save(name, left.success)
     },
+    eject: (command) => {
+      const name = command.word("a participant")
+      const ejected = eject(wordList, this.replica(name), {
+        issuer: participantOf(name),
+        participant: participantOf(command.word("who is ejected"))
+      })
+      return Result.isFailure(ejected)
+        ? [refused(ejected.failure)]
+        : this.save(name, ejected.success)
+    },
     tell: (command) => {
-      const state = this.replica(command.word("a replica"))
-      return this.deliver(state, command.word("who hears it"))
+      const from = command.word("a replica")
+      return this.deliver({ from, state: this.replica(from) }, command.word("who hears it"))
     },
     send: (command) => {
-      const state = this.replica(command.word("a replica"))
-      this.messages.set(command.word("a message"), state)
+      const from = command.word("a replica")
+      this.messages.set(command.word("a message"), { from, state: this.replica(from) })
       return []
     },
     deliver: (command) => {
@@ -117,7 +136,7 @@ class World {
     },
     restore: (command) => {
       const name = command.word("a replica")
-      this.replicas.set(name, this.message(command.word("a message")))
+      this.replicas.set(name, this.message(command.word("a message")).state)
       return []
     },
     compare: (command) => {
@@ -145,6 +164,14 @@ class World {
       const projected = namesOf(projectedParticipants(state))
       const to = members === projected ? "" : `, then ${projected}`
       lines.set(`${name} members`, `${members}${to}`)
+      for (const participant of undecidedEjections(state)) {
+        lines.set(`${name} on ${nameOf(participant)}`, "ejection not decided")
+      }
+      for (const { participant } of [...state.seals, ...state.infimum.departed]) {
+        const mark = ejectionMark(state, participant)
+        if (mark === null) continue
+        lines.set(`${name} on ${nameOf(participant)}`, `ejected, entries up to ${mark} count`)
+      }
       for (const { oldest, participant } of divergent(state)) {
         lines.set(`${name} waits for ${nameOf(participant)}`, `since ${idOf(oldest)}`)
       }
@@ -158,10 +185,10 @@ class World {
     return state
   }
 
-  private message(name: string): Words {
-    const state = this.messages.get(name)
-    if (state === undefined) throw new Error(`nothing was sent as ${name}`)
-    return state
+  private message(name: string) {
+    const message = this.messages.get(name)
+    if (message === undefined) throw new Error(`nothing was sent as ${name}`)
+    return message
   }
 
   /** Acknowledges what a replica holds now, unless it takes no part any more, and keeps it. */
@@ -207,12 +234,19 @@ class World {
     return [...lines, ...this.save(joiner, this.replica(name))]
   }
 
-  private deliver(message: Words, name: string): ReadonlyArray<string> {
-    const merged = merge(wordList, this.replica(name), message)
-    if (Result.isFailure(merged)) return [refused(merged.failure)]
-    const { outputs, renegades, state } = merged.success
+  private deliver(
+    { from, state: sent }: { readonly from: string; readonly state: Words },
+    name: string
+  ): ReadonlyArray<string> {
+    const parties = { from: participantOf(from), to: participantOf(name) }
+    const heard = hear(wordList, this.replica(name), { ...parties, state: sent })
+    if (Result.isFailure(heard)) return [refused(heard.failure)]
+    const { dropped, outputs, renegades, state } = heard.success
     return [
-      ...renegades.map((entry) => `renegade: ${describeEntry(entry)}`),
+      ...renegades
+        .filter((entry) => !dropped.includes(entry))
+        .map((entry) => `renegade: ${describeEntry(entry)}`),
+      ...dropped.map((entry) => `${name} gives back: ${describeEntry(entry)}`),
       ...outputs.map((output) => describeOutput(name, output)),
       ...this.save(name, state)
     ]
