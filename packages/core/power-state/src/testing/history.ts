@@ -33,9 +33,9 @@ const CALM = [
 ]
 const STORMY = [
   ...CALM,
-  ...CALM,
-  ...(["send", "send", "deliver", "deliver", "deliver", "write", "learn"] as const),
-  ...(["eject", "learn", "return", "die", "cut", "mend"] as const)
+  ...(["tell", "tell", "tell", "tell", "tell", "tell", "tell", "tell", "tell", "tell"] as const),
+  ...(["write", "write", "learn", "learn", "eject", "eject", "return", "die"] as const),
+  ...(["cut", "mend"] as const)
 ]
 
 /** One step of a history; numbers pick among whatever there is at that moment. */
@@ -154,6 +154,8 @@ export class Cluster {
         return this.writeThenCrash(name)
       case "send":
         return this.send(name, other)
+      case "tell":
+        return this.tell(name, other)
       case "deliver":
         return this.deliver(who, what % 3 === 0)
       case "lose":
@@ -217,6 +219,12 @@ export class Cluster {
   send(from: string, to: string): void {
     if (from === to || this.#isSilent(from) || this.#isCut(from, to)) return
     this.network.push({ from, to, state: this.state(from) })
+  }
+
+  /** At once, as a message that nothing delayed. */
+  tell(from: string, to: string): void {
+    if (from === to || this.#isSilent(from) || this.#isCut(from, to)) return
+    this.hear({ from, to, state: this.state(from) })
   }
 
   deliver(which: number, isRepeated: boolean): void {
