@@ -56,6 +56,39 @@ export class InfimumDigestMismatch extends Data.TaggedError("InfimumDigestMismat
   }
 }
 
+/** No diff can be made for this receiver: send a full state. */
+export class FullStateNeeded extends Data.TaggedError("FullStateNeeded")<{
+  /**
+   * Another object or lineage; the receiver has folded what is not held here; or he lacks what is
+   * folded here, so that it cannot be sent one by one.
+   */
+  readonly reason: "origin" | "behind" | "folded"
+}> {
+  override get message() {
+    return `a full state is needed: ${this.reason}`
+  }
+}
+
+/** A diff stands on a history that is not known here: ask for a full state. */
+export class DiffTooNew extends Data.TaggedError("DiffTooNew")<{
+  readonly id: EventId | null
+}> {
+  override get message() {
+    const place = this.id === null ? "its birth" : formatEventId(this.id)
+    return `the diff stands on ${place}, which is above all that is held here; ask for a full state`
+  }
+}
+
+/** A diff leaves out what is not held here, or no more: ask for a full state. */
+export class DiffTooSparse extends Data.TaggedError("DiffTooSparse")<{
+  readonly id: EventId | null
+}> {
+  override get message() {
+    const place = this.id === null ? "its birth" : formatEventId(this.id)
+    return `the diff above ${place} leaves out what is not held here; ask for a full state`
+  }
+}
+
 /** Why two states are not merged. */
 export type MergeError =
   | DifferentOrigins

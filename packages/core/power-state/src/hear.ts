@@ -70,11 +70,14 @@ const isGone = (local: AnyState, united: AnyState, sender: Participant): boolean
  * none of his entries ever counted. Nothing else concerns him.
  */
 const concernsLeaver = (
+  local: AnyState,
   { dropped, state }: Merged<unknown, unknown, unknown>,
   incoming: AnyState,
   self: Participant
 ): boolean =>
-  isProjectedParticipant(state, self) || isDeparted(incoming, self) || dropped.length > 0
+  isProjectedParticipant(state, self) ||
+  (isDeparted(incoming, self) && !isDeparted(local, self)) ||
+  dropped.length > 0
 
 /** What of the membership says how a sender stood when he sent: of a leaver, before he left. */
 const membershipOf = (
@@ -126,7 +129,8 @@ export const hear = <E, O, S>(
   const result = unite(fold, local, incoming)
   if (Result.isFailure(result)) return Result.fail(result.failure)
   const united = result.success
-  if (markOf(incoming, to) !== undefined) return Result.succeed(united)
+  const isOutcome = markOf(incoming, to) !== undefined && markOf(local, to) === undefined
+  if (isOutcome) return Result.succeed(united)
   if (isKnownEjected(local, from) || markOf(incoming, from) !== undefined) {
     return Result.fail(new SenderRefused({ sender: from, reason: "ejected" }))
   }
@@ -137,7 +141,7 @@ export const hear = <E, O, S>(
     return Result.fail(new SenderRefused({ sender: from, reason: "stranger" }))
   }
   const hasLeft = isKnownLeaver(local, to) && !isProjectedParticipant(local, to)
-  if (hasLeft && !isKnownEjected(local, to) && !concernsLeaver(united, incoming, to)) {
+  if (hasLeft && !isKnownEjected(local, to) && !concernsLeaver(local, united, incoming, to)) {
     return Result.succeed({ state: local, outputs: [], renegades: [], dropped: [] })
   }
   return Result.succeed(mayFold(united.state, to) ? folded(fold, local, united) : united)

@@ -6,6 +6,8 @@ export { acknowledge, acknowledgeAs } from "./acknowledge.ts"
 export type { Applied, Application, Fold } from "./application.ts"
 export type { EventCommand, EventReply, JoinError } from "./change.ts"
 export { disassociate, event, participate, PENDING_MAX_DEFAULT } from "./change.ts"
+export type { Diff, Known, Mark, Report } from "./diff.ts"
+export { diff, report } from "./diff.ts"
 export type { EjectError } from "./eject.ts"
 export { eject } from "./eject.ts"
 export type { Birth } from "./create.ts"
@@ -26,7 +28,10 @@ export {
   ConflictingEvent,
   DifferentLineage,
   DifferentOrigins,
+  DiffTooNew,
+  DiffTooSparse,
   EjectedParticipant,
+  FullStateNeeded,
   HistoryNotContained,
   InfimumDigestMismatch,
   LastParticipant,
@@ -42,6 +47,8 @@ export { adopt, forceEject } from "./force.ts"
 export { compareEventIds, EventId, formatEventId } from "./event-id.ts"
 export type { Violation } from "./invariants.ts"
 export { invariants } from "./invariants.ts"
+export type { DiffError } from "./merge-diff.ts"
+export { mergeDiff } from "./merge-diff.ts"
 export type { Merged } from "./merge.ts"
 export { merge } from "./merge.ts"
 export type { Divergent } from "./observe.ts"

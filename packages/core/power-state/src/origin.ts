@@ -20,3 +20,7 @@ export interface Origin extends Schema.Schema.Type<typeof Origin> {}
 /** Whether both were born under the same key and epoch. */
 export const sameBirth = (left: Origin, right: Origin): boolean =>
   left === right || (left.key === right.key && left.epoch === right.epoch)
+
+/** Whether both are states of one object and one lineage. */
+export const sameOrigin = (left: Origin, right: Origin): boolean =>
+  sameBirth(left, right) && left.lineage === right.lineage

@@ -5,11 +5,14 @@ import type { Fold, PowerState } from "./index.ts"
 import {
   acknowledge,
   create,
+  diff,
   event,
   infimumValue,
   makeParticipant,
   merge,
-  pendingCount
+  mergeDiff,
+  pendingCount,
+  report
 } from "./index.ts"
 
 const say = figuresOf("power-state")
@@ -40,6 +43,9 @@ const fill = (
   return next
 }
 const none = () => null
+
+const merged = (local: Counter, incoming: Counter): Counter =>
+  Result.getOrThrow(merge(counter, local, incoming)).state
 
 const timed = (run: () => void): number => {
   const begin = performance.now()
@@ -127,6 +133,28 @@ say({
   unit: "ms",
   bar: { atMost: 2 }
 })
+
+/** Of 1,003 pending the receiver lacks 3: what is sent, and the time to make and to merge it. */
+const sparse = () => {
+  const common = save(fill(born(), 1_000, none))
+  const receiver = merged(born(), common)
+  const sender = save(fill(common, 3, none))
+  const told = report(receiver)
+  const rounds = 100
+  let sent = 0
+  const elapsed = timed(() => {
+    for (let index = 0; index < rounds; index += 1) {
+      const made = Result.getOrThrow(diff(sender, told))
+      sent = made.entries.length
+      Result.getOrThrow(mergeDiff(counter, receiver, { from: alice, to: bob, diff: made }))
+    }
+  })
+  return { sent, milliseconds: elapsed / rounds }
+}
+sparse()
+const { milliseconds, sent } = sparse()
+say({ what: "entries in a diff, 3 new of 1,003 pending", value: sent, unit: "entries" })
+say({ what: "  made and merged", value: milliseconds, unit: "ms" })
 
 const bytesPerPending = (request: (index: number) => string | null): number => {
   const count = 200_000
