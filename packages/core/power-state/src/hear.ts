@@ -79,30 +79,37 @@ const concernsLeaver = (
   (isDeparted(incoming, self) && !isDeparted(local, self)) ||
   dropped.length > 0
 
-/** What of the membership says how a sender stood when he sent: of a leaver, before he left. */
+/**
+ * What of the membership says how a sender stood when he sent: the ejections that were known here
+ * before, the Joins of him that he himself knew, and of a leaver nothing of his last Leave. What he
+ * tells of ejections is news like any other; to refuse him for it would leave those waiting who do
+ * not know it. A Join that he did not know vouches for nothing that he holds.
+ */
 const membershipOf = (
-  local: AnyState,
-  united: AnyState,
+  sides: { readonly local: AnyState; readonly incoming: AnyState; readonly united: AnyState },
   sender: Participant
 ): ReadonlyArray<MembershipEntry> => {
+  const { incoming, local, united } = sides
   const left = isProjectedParticipant(united, sender) ? undefined : lastLeave(united, sender)
-  const isEarlier = (entry: MembershipEntry): boolean => {
-    const isHis = entry._tag === "Join" && sameParticipant(entry.participant, sender)
-    return left === undefined || (entry !== left && !(isHis && compareEventIds(entry, left) > 0))
-  }
-  return united.membership.filter((entry) =>
-    entry._tag === "Eject" ? isEjecting(local.membership, entry.participant) : isEarlier(entry)
-  )
+  return united.membership.filter((entry) => {
+    switch (entry._tag) {
+      case "Eject":
+        return isEjecting(local.membership, entry.participant)
+      case "Join":
+        return !sameParticipant(entry.participant, sender) || isAmong(incoming.membership, entry)
+      case "Leave":
+        return entry !== left
+    }
+  })
 }
 
-/**
- * Whether he is in good standing, or was until a Leave that came just now: by all Joins that are
- * known now, and the ejections that were known here before. What he tells of ejections is news like
- * any other; to refuse him for it would leave those waiting who do not know it.
- */
-const isCounted = (local: AnyState, united: AnyState, sender: Participant): boolean =>
-  standingOf({ ...united, membership: membershipOf(local, united, sender) }).survivors.some(
-    (each) => sameParticipant(each, sender)
+/** Whether he is in good standing, or was until a Leave that came just now. */
+const isCounted = (
+  sides: { readonly local: AnyState; readonly incoming: AnyState; readonly united: AnyState },
+  sender: Participant
+): boolean =>
+  standingOf({ ...sides.united, membership: membershipOf(sides, sender) }).survivors.some((each) =>
+    sameParticipant(each, sender)
   )
 
 /** Nothing of the state is taken; entries above a Leave are given back to whoever wrote them. */
@@ -137,7 +144,7 @@ export const hear = <E, O, S>(
   if (isGone(local, united.state, from)) {
     return Result.succeed(untouched(local, united, from))
   }
-  if (!isCounted(local, united.state, from)) {
+  if (!isCounted({ local, incoming, united: united.state }, from)) {
     return Result.fail(new SenderRefused({ sender: from, reason: "stranger" }))
   }
   const hasLeft = isKnownLeaver(local, to) && !isProjectedParticipant(local, to)
