@@ -113,6 +113,10 @@ const leave = Command.make("leave", showFlags, ({ peer }) =>
 
 const ejectFlags = {
   ...showFlags,
+  force: Flag.Boolean("force").pipe(
+    Flag.withDescription("Also where a majority is gone: the peers that are left go on without it"),
+    Flag.withDefault(false)
+  ),
   yes: Flag.Boolean("yes").pipe(
     Flag.withDescription(
       "Yes: what this peer alone holds is lost, and it never comes back as it is"
@@ -121,7 +125,7 @@ const ejectFlags = {
   )
 }
 
-const eject = Command.make("eject", ejectFlags, ({ peer, yes }) =>
+const eject = Command.make("eject", ejectFlags, ({ force, peer, yes }) =>
   Effect.gen(function* () {
     const { cluster: name, json } = yield* peers
     if (!yes) {
@@ -130,7 +134,7 @@ const eject = Command.make("eject", ejectFlags, ({ peer, yes }) =>
           "say --yes; a peer that runs gives everything away by `peers leave`"
       )
     }
-    yield* ejectPeer({ cluster: name, peer })
+    yield* ejectPeer({ cluster: name, peer, force })
     const next = "what it held is copied from the others"
     yield* writeLine(json ? toJson({ peer, phase: "ejected" }) : `${peer} is ejected; ${next}`)
   })

@@ -83,8 +83,12 @@ export const leavePeer = (options: { readonly cluster: string; readonly peer: Pe
   askLeave({ cluster: options.cluster, request: { peer: options.peer } })
 
 /** Puts a peer out that will not come back. */
-export const ejectPeer = (options: { readonly cluster: string; readonly peer: PeerId }) =>
-  askEject({ cluster: options.cluster, request: { peer: options.peer } })
+export const ejectPeer = (options: {
+  readonly cluster: string
+  readonly peer: PeerId
+  /** Also where no majority is left to decide it. */
+  readonly force: boolean
+}) => askEject({ cluster: options.cluster, request: { peer: options.peer, force: options.force } })
 
 /** The partitions of an application that a peer holds. */
 export type PartitionsView = typeof PeerOperations.partitions.response.Type

@@ -40,13 +40,15 @@ export const leave = operation({
 
 /**
  * Puts a member out that will not come back: its life is over for ever, and the keys it held are
- * copied from the others. A majority of the members must be there to decide it. Errors:
- * `not-a-member`, `last-member`, `self-ejection`, `no-majority`, `write-concern-not-met`.
+ * copied from the others. A majority of the members must be there to decide it; `force` goes
+ * without: the peer that takes the request begins a new lineage of the cluster with what it knows,
+ * and the others that are left go over to it. Errors: `not-a-member`, `last-member`,
+ * `self-ejection`, `no-majority`, `write-concern-not-met`.
  */
 export const eject = operation({
   service: "peer",
   name: "eject",
-  request: Schema.Struct({ peer: PeerId }),
+  request: Schema.Struct({ peer: PeerId, force: Schema.optionalKey(Schema.Boolean) }),
   response: Schema.Struct({})
 })
 

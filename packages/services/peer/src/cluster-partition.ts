@@ -18,7 +18,7 @@ import type { Address } from "./address.ts"
 import type { JobBody } from "./job.ts"
 import { type MembershipRefusal, refusalOf } from "./refusals.ts"
 import type { HostedApplication, Replica } from "./replica.ts"
-import { hostApplication } from "./replica.ts"
+import { hostApplication } from "./host-application.ts"
 
 /** Where the cluster's state is found. */
 export const clusterAddress: Address = { application: clusterName, key: MIN_KEY }

@@ -21,7 +21,7 @@ import {
   type RequestContext,
   ServiceError
 } from "@holdfast/wire"
-import { Effect } from "effect"
+import { Effect, Random } from "effect"
 import type { AntiEntropyContext } from "./anti-entropy.ts"
 import { type Amendment, clusterAddress, type Recorded, recordEvent } from "./cluster-partition.ts"
 import { monotonicMillis } from "./monotonic.ts"
@@ -35,14 +35,22 @@ export interface ClusterChange {
   readonly amend?: Amendment
 }
 
-/** Records a change and answers when a majority of the members holds it. */
-export const recordChange = Effect.fnUntraced(function* (
+/** Records a change and answers when it is durable here. */
+const recordHere = (
   { engine, ownership, settings }: AntiEntropyContext,
   change: ClusterChange
-): Effect.fn.Return<Recorded, ServiceError> {
+): Effect.Effect<Recorded, ServiceError> => {
   const { pendingMax } = settings.limits
-  const body = recordEvent({ ...change, self: ownership.self, pendingMax })
-  const recorded = yield* engine.submit(clusterAddress, body)
+  return engine.submit(clusterAddress, recordEvent({ ...change, self: ownership.self, pendingMax }))
+}
+
+/** Records a change and answers when a majority of the members holds it. */
+export const recordChange = Effect.fnUntraced(function* (
+  context: AntiEntropyContext,
+  change: ClusterChange
+): Effect.fn.Return<Recorded, ServiceError> {
+  const { engine, settings } = context
+  const recorded = yield* recordHere(context, change)
   const needed = holdersNeeded("majority", recorded.participants)
   const expiresAt = (yield* monotonicMillis) + settings.times.requestMillis
   const wait = { ...recorded, needed, expiresAt }
@@ -115,7 +123,7 @@ export const handleLeave =
 export const handleEject =
   (context: AntiEntropyContext) =>
   (
-    { peer }: { readonly peer: PeerId },
+    { force = false, peer }: { readonly peer: PeerId; readonly force?: boolean },
     { requestId }: RequestContext
   ): Effect.Effect<Answer<object>, ServiceError> =>
     Effect.gen(function* () {
@@ -123,13 +131,23 @@ export const handleEject =
       const member = memberOf(membership.projected, peer)
       if (member === undefined) return yield* noMember(peer)
       const participant = { peer, incarnation: member.incarnation }
-      yield* recordChange(context, {
-        event: { _tag: "Ejected", ...participant },
-        request: requestId,
-        amend: (changed) => changed.eject({ issuer: ownership.self, participant })
-      })
+      const issuer = ownership.self
+      const event = { _tag: "Ejected", ...participant } as const
+      if (force) {
+        const lineage =
+          membership.replica.lineage() + (yield* Random.nextIntBetween(1, LINEAGE_STEP))
+        const amend: Amendment = (changed) =>
+          changed.forceEject({ issuer, ejected: [participant], lineage })
+        yield* recordHere(context, { event, request: requestId, amend })
+      } else {
+        const amend: Amendment = (changed) => changed.eject({ issuer, participant })
+        yield* recordChange(context, { event, request: requestId, amend })
+      }
       return { response: {} }
     })
+
+/** Lineages are drawn, so that two operators who force at the same time do not begin the same. */
+const LINEAGE_STEP = 2 ** 31
 
 const noMember = (peer: PeerId): ServiceError =>
   new ServiceError({ code: "not-a-member", message: `${peer} is no member of the cluster` })

@@ -1,6 +1,7 @@
 /** Clusters that grow and shrink while they are written to and searched. */
 import * as memory from "@holdfast/adapter-memory"
 import { assert, describe, it } from "@effect/vitest"
+import { PartitionKey } from "@holdfast/keyspace"
 import { Effect, Fiber } from "effect"
 import type { PeerTimes } from "./index.ts"
 import { codeOf, eventually, keyOf, makeCluster, makeWorld } from "./testing/cluster.ts"
@@ -274,6 +275,30 @@ describe("an ejection", () => {
       yield* Effect.ignore(cluster.eject("b", "a"))
       assert.strictEqual(yield* codeOf(cluster.eject("c", "a")), "no-majority")
       assert.strictEqual(yield* codeOf(cluster.eject("a", "a")), "self-ejection")
+    })
+  )
+
+  it.live("where no majority is left an operator forces it, and the others go over", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a", "b", "c", "d", "e"], 30, { requestMillis: 1_000 })
+      for (const gone of ["c", "d", "e"]) yield* cluster.stop(gone)
+      for (const gone of ["c", "d", "e"]) yield* cluster.eject(gone, "a", true)
+      yield* settled(cluster, "a", ["a", "b"])
+      yield* settled(cluster, "b", ["a", "b"])
+      const { missing, records } = yield* eventually(
+        Effect.tap(cluster.search({ at: "b" }), (page) =>
+          Effect.sync(() => assert.deepStrictEqual(page.missing, []))
+        )
+      )
+      assert.deepStrictEqual(missing, [])
+      // Three of five are gone at once: a key of which they were the owners is lost with them.
+      assert.isAbove(records.length, 20)
+      for (const { key } of records.slice(0, 5)) {
+        const reply = yield* cluster.add(PartitionKey.make(key), [1], { writeConcern: "all" })
+        assert.deepStrictEqual(reply, { outputs: [2], heldBy: 2 })
+      }
+      const c = yield* cluster.start("c")
+      assert.strictEqual(yield* c.ended, "ejected")
     })
   )
 })

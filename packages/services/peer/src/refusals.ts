@@ -1,6 +1,8 @@
 /** What the peer refuses, in the envelope that every operation answers with. */
 import type {
+  AdoptError,
   EjectError,
+  ForceError,
   JoinError,
   LastParticipant,
   MergeError,
@@ -14,7 +16,13 @@ import { ServiceError } from "@holdfast/wire"
 import type { InvalidEvent } from "./replica.ts"
 
 /** What a change of who takes part may be refused with. */
-export type MembershipRefusal = EjectError | JoinError | LastParticipant | NotParticipant
+export type MembershipRefusal =
+  | AdoptError
+  | EjectError
+  | ForceError
+  | JoinError
+  | LastParticipant
+  | NotParticipant
 
 /** What a step on a partition may be refused with by the rules. */
 export type RuleRefusal =
@@ -49,6 +57,10 @@ const codeOf = (refusal: RuleRefusal): string => {
       return "sender-refused"
     case "AuthorityMissing":
       return "no-majority"
+    case "LineageNotHigher":
+      return "different-lineage"
+    case "HistoryNotContained":
+      return "history-not-contained"
     case "SelfEjection":
       return "self-ejection"
     case "PendingLimitReached":

@@ -122,9 +122,35 @@ const mergeIncoming = (
       : resubmitted(replica, dropped, self)
   }
   if (local === null && takesPart) return Result.succeed(incoming)
-  return heard.failure._tag === "DifferentOrigins"
-    ? uniteBirths({ local: base, incoming, self, isReleased: ownership.isReleased(address) })
-    : Result.fail(refusalOf(heard.failure))
+  switch (heard.failure._tag) {
+    case "DifferentOrigins":
+      return uniteBirths({
+        local: base,
+        incoming,
+        self,
+        isReleased: ownership.isReleased(address)
+      })
+    case "DifferentLineage":
+      return goOver(base, incoming, { address, self })
+    case "ConflictingEvent":
+    case "InfimumDigestMismatch":
+    case "SenderRefused":
+      return Result.fail(refusalOf(heard.failure))
+  }
+}
+
+/** Follows the lineage that an operator forced, with the requests that only this replica held. */
+const goOver = (
+  local: Replica,
+  incoming: Replica,
+  { address, self }: { readonly address: Address; readonly self: Participant }
+): Result.Result<Replica, ServiceError> => {
+  const adopted = local.adopt(incoming)
+  if (Result.isFailure(adopted)) return Result.fail(refusalOf(adopted.failure))
+  const { dropped, replica } = adopted.success
+  return includes(replica.participants(), self)
+    ? resubmitted(replica, dropped, self)
+    : Result.fail(putOut(address))
 }
 
 const putOut = ({ application, key }: Address): ServiceError =>

@@ -255,8 +255,8 @@ const makeAsking = (messaging: Messaging["Service"]) => {
     Effect.provideService(Messaging, messaging)
   )
   const eject = Effect.fnUntraced(
-    function* (peer: string, at?: string) {
-      const request = { peer: PeerId.make(peer) }
+    function* (peer: string, at?: string, force = false) {
+      const request = { peer: PeerId.make(peer), force }
       return (yield* callEject({ ...(yield* base(at, 8_000)), request })).response
     },
     Effect.provideService(Messaging, messaging)
