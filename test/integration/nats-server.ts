@@ -40,14 +40,17 @@ const answers = (port: number): Promise<boolean> =>
     socket.once("error", () => resolve(false))
   })
 
-/** Starts a server; fails with a sentence where there is no `nats-server`. */
-export const startNatsServer = async (): Promise<NatsServer> => {
+/**
+ * Starts a server, with further lines of configuration where a test needs some; fails with a
+ * sentence where there is no `nats-server`.
+ */
+export const startNatsServer = async (configuration = ""): Promise<NatsServer> => {
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), "holdfast-nats-"))
   const config = join(folder, "nats.conf")
   writeFileSync(
     config,
-    `host: 127.0.0.1\nport: ${port}\njetstream { store_dir: "${join(folder, "store")}" }\n`
+    `host: 127.0.0.1\nport: ${port}\njetstream { store_dir: "${join(folder, "store")}" }\n${configuration}\n`
   )
   let child: ChildProcess
   let exited: Promise<void>

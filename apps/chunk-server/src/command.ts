@@ -1,59 +1,65 @@
 /** `chunk-server`: one chunk server, its devices, on NATS for control and HTTP for bytes. */
 import { natsMessagingLayer } from "@holdfast/adapter-nats"
 import {
-  dataFlag,
-  keyFileFlag,
+  booleanSetting,
+  clusterSettings,
+  dataSetting,
+  keyFileSetting,
   natsConnections,
-  numberFlag,
+  natsOptionsOf,
+  natsSettings,
+  numberSetting,
   openKeyRing,
+  optionalText,
+  PlainText,
   readClusterKeys,
-  serveLayer,
-  serviceFlags
+  requiredList,
+  requiredText,
+  serviceCommand,
+  type SettingValues,
+  textSetting
 } from "@holdfast/process"
 import { HostId, RackName } from "@holdfast/wire"
-import { Config, Effect, Layer, Option } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Effect, Layer } from "effect"
+import { observeChunkServer } from "./observations.ts"
 
-const flags = {
-  ...serviceFlags,
-  keyFile: keyFileFlag,
-  data: dataFlag,
-  id: Flag.String("id").pipe(
-    Flag.withDescription("This host's name, for its whole life"),
-    Flag.withFallbackConfig(Config.String("HOLDFAST_HOST")),
-    Flag.withSchema(HostId)
-  ),
-  devices: Flag.String("device").pipe(
-    Flag.withDescription("A directory on a disk, repeatable; its last name is the device's"),
-    Flag.atLeast(1)
-  ),
-  format: Flag.Boolean("format").pipe(
-    Flag.withDescription("Make devices of the directories that are none yet"),
-    Flag.withDefault(false)
-  ),
-  host: Flag.String("listen-host").pipe(
-    Flag.withDescription("The address to listen on"),
-    Flag.withDefault("127.0.0.1")
-  ),
-  port: numberFlag({
-    name: "listen-port",
+const settings = {
+  ...clusterSettings,
+  ...natsSettings,
+  keyFile: keyFileSetting,
+  data: dataSetting,
+  id: requiredText(HostId, {
+    description: "This host's name, for its whole life",
+    variables: ["HOLDFAST_HOST"]
+  }),
+  device: requiredList(PlainText, {
+    description: "A directory on a disk, repeatable; its last name is the device's",
+    variables: ["HOLDFAST_DEVICES"]
+  }),
+  format: booleanSetting({
+    description: "Make devices of the directories that are none yet"
+  }),
+  listenHost: textSetting(PlainText, {
+    description: "The address to listen on",
+    variables: ["HOLDFAST_LISTEN_HOST"],
+    value: "127.0.0.1"
+  }),
+  listenPort: numberSetting({
     description: "The port to listen on, 0 for any",
+    variables: ["HOLDFAST_LISTEN_PORT"],
     value: 0,
     least: 0,
     most: 65_535
   }),
-  url: Flag.String("url").pipe(
-    Flag.withDescription("The base URL that others reach this server by"),
-    Flag.optional
-  ),
-  rack: Flag.String("rack").pipe(
-    Flag.withDescription("Where this host stands, for copies on distinct racks"),
-    Flag.withFallbackConfig(Config.String("HOLDFAST_RACK")),
-    Flag.withSchema(RackName),
-    Flag.optional
-  ),
-  reservedMiB: numberFlag({
-    name: "reserved-mib",
+  url: optionalText(PlainText, {
+    description: "The base URL that others reach this server by",
+    variables: ["HOLDFAST_URL"]
+  }),
+  rack: optionalText(RackName, {
+    description: "Where this host stands, for copies on distinct racks",
+    variables: ["HOLDFAST_RACK"]
+  }),
+  reservedMib: numberSetting({
     description: "MiB of each disk that are never written",
     value: 256,
     least: 0,
@@ -61,33 +67,49 @@ const flags = {
   })
 }
 
+const bytesPerMib = 1024 * 1024
+
+const processOptionsOf = (values: SettingValues<typeof settings>) => ({
+  cluster: values.cluster,
+  host: values.id,
+  stateDirectory: values.data,
+  devices: values.device,
+  listen: { host: values.listenHost, port: values.listenPort },
+  ...(values.url === undefined ? {} : { advertisedUrl: values.url }),
+  ...(values.rack === undefined ? {} : { rack: values.rack }),
+  reservedBytes: values.reservedMib * bytesPerMib
+})
+
 /** `holdfast chunk-server`. */
-export const chunkServerCommand = Command.make("chunk-server", flags, (options) =>
-  Effect.gen(function* () {
-    const { cluster, devices, id } = options
-    if (options.check) return void (yield* readClusterKeys(options.keyFile))
-    const ring = yield* openKeyRing(options.keyFile)
-    // The other commands need not wait for the service to load.
-    const { formatMissingDevices, runChunkServer } = yield* Effect.promise(
-      () => import("./chunk-server-process.ts")
-    )
-    if (options.format) yield* formatMissingDevices({ cluster, directories: devices })
-    const running = Layer.effectDiscard(
-      runChunkServer({
-        cluster,
-        host: id,
-        ring,
-        stateDirectory: options.data,
-        devices,
-        listen: { host: options.host, port: options.port },
-        ...(Option.isSome(options.url) ? { advertisedUrl: options.url.value } : {}),
-        ...(Option.isSome(options.rack) ? { rack: options.rack.value } : {}),
-        reservedBytes: options.reservedMiB * 1024 * 1024
+export const chunkServerCommand = serviceCommand({
+  name: "chunk-server",
+  description: "Run a chunk server: it holds chunk copies on its devices",
+  settings,
+  prepare: (values) =>
+    Effect.gen(function* () {
+      const { cluster, device, format, id } = values
+      const connection = `holdfast-chunk-server-${id}`
+      yield* readClusterKeys(values.keyFile)
+      yield* natsOptionsOf(values, connection)
+      // The other commands need not wait for the service to load.
+      const { formatMissingDevices, runChunkServer } = yield* Effect.promise(
+        () => import("./chunk-server-process.ts")
+      )
+      const formatting = format
+        ? formatMissingDevices({ cluster, directories: device })
+        : Effect.void
+      const running = Effect.gen(function* () {
+        yield* formatting
+        const ring = yield* openKeyRing(values.keyFile)
+        yield* runChunkServer({ ...processOptionsOf(values), ring })
       })
-    ).pipe(
-      Layer.provide(natsMessagingLayer()),
-      Layer.provide(natsConnections(options, `holdfast-chunk-server-${id}`))
-    )
-    yield* serveLayer(`chunk server ${id}`, running)
-  }).pipe(Effect.scoped)
-).pipe(Command.withDescription("Run a chunk server: it holds chunk copies on its devices"))
+      const layer = Layer.effectDiscard(running).pipe(
+        Layer.provideMerge(natsMessagingLayer()),
+        Layer.provide(natsConnections(values, connection))
+      )
+      const start = Effect.map(Layer.build(layer), (context) => ({
+        observations: observeChunkServer({ cluster, host: id, context })
+      }))
+      return { label: `chunk server ${id}`, start }
+    })
+})

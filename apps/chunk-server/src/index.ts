@@ -5,3 +5,4 @@ export {
   runChunkServer
 } from "./chunk-server-process.ts"
 export { chunkServerCommand } from "./command.ts"
+export { observeChunkServer } from "./observations.ts"

@@ -28,16 +28,14 @@ export const peerProcess = ({ directory, founders, ...options }: PeerProcessOpti
   }).pipe(Layer.provide(filePartitionStore({ directory, clusterId: options.cluster })))
 
 /** Serves until the process is stopped, or the peer has left its cluster or was put out of it. */
-export const servePeer = <E, R>(peer: PeerId, running: Layer.Layer<Peer, E, R>) =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const { ended } = Context.get(yield* Layer.build(running), Peer)
-      yield* sayReady(`peer ${peer}`)
-      const end = yield* ended
-      if (end === "left") process.stderr.write(`peer ${peer} has left the cluster\n`)
-      else return yield* failure(`peer ${peer} serves no more: ${endReasons[end]}`)
-    })
-  )
+export const servePeer = (peer: PeerId, context: Context.Context<Peer>) =>
+  Effect.gen(function* () {
+    const { ended } = Context.get(context, Peer)
+    yield* sayReady(`peer ${peer}`)
+    const end = yield* ended
+    if (end === "left") process.stderr.write(`peer ${peer} has left the cluster\n`)
+    else return yield* failure(`peer ${peer} serves no more: ${endReasons[end]}`)
+  })
 
 const endReasons = {
   fenced: "another process runs as the same peer",

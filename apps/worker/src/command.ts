@@ -2,107 +2,120 @@
 import { layerChunkTransport } from "@holdfast/adapter-http"
 import { natsMessagingLayer } from "@holdfast/adapter-nats"
 import { clientLayer } from "@holdfast/client"
-import { failure, natsConnections, serveLayer, serviceFlags, timeFlag } from "@holdfast/process"
+import {
+  booleanSetting,
+  clusterSettings,
+  failure,
+  natsConnections,
+  natsOptionsOf,
+  natsSettings,
+  optionalText,
+  PlainText,
+  requiredText,
+  serviceCommand,
+  type SettingValues,
+  timeSetting
+} from "@holdfast/process"
 import { WorkerId } from "@holdfast/wire"
-import { Config, Effect, Layer, Option } from "effect"
-import { Command, Flag } from "effect/cli"
-import { choosePipeline, isArchiving, pipelineFlags, workerConfigOf } from "./pipeline-flags.ts"
+import { Effect, Layer, Option } from "effect"
+import { observeDaemonWorker, observeWorker } from "./observations.ts"
+import {
+  choosePipeline,
+  isArchiving,
+  pipelineSettings,
+  workerConfigOf
+} from "./pipeline-settings.ts"
 import { takeStandardOutput } from "./standard-output.ts"
 import { parseStreamShards } from "./stream-shards.ts"
 
-const flags = {
-  ...serviceFlags,
-  ...pipelineFlags,
-  id: Flag.String("id").pipe(
-    Flag.withDescription("This worker's name"),
-    Flag.withFallbackConfig(Config.String("HOLDFAST_WORKER")),
-    Flag.withSchema(WorkerId)
-  ),
-  leaseTermMs: timeFlag(
-    "lease-term-ms",
-    "A worker not heard of for so long loses its shards",
-    15_000,
-    1_000
-  ),
-  checkpointIntervalMs: timeFlag(
-    "checkpoint-interval-ms",
-    "How often progress is stored",
-    2_000,
-    1
-  ),
-  discoveryIntervalMs: timeFlag(
-    "discovery-interval-ms",
-    "How often new archives are looked for",
-    10_000,
-    1
-  ),
-  multilang: Flag.Boolean("multilang").pipe(
-    Flag.withDescription(
-      "Take one Kinesis shard from a MultiLangDaemon, on standard input and output"
-    ),
-    Flag.withDefault(false)
-  ),
-  archive: Flag.String("archive").pipe(
-    Flag.withDescription("With --multilang: the archive that the shard's records go to"),
-    Flag.optional
-  )
+const settings = {
+  ...clusterSettings,
+  ...natsSettings,
+  ...pipelineSettings,
+  id: requiredText(WorkerId, {
+    description: "This worker's name",
+    variables: ["HOLDFAST_WORKER"]
+  }),
+  leaseTermMs: timeSetting({
+    description: "A worker not heard of for so long loses its shards",
+    value: 15_000,
+    least: 1_000
+  }),
+  checkpointIntervalMs: timeSetting({
+    description: "How often progress is stored",
+    value: 2_000,
+    least: 1
+  }),
+  discoveryIntervalMs: timeSetting({
+    description: "How often new archives are looked for",
+    value: 10_000,
+    least: 1
+  }),
+  multilang: booleanSetting({
+    description: "Take one Kinesis shard from a MultiLangDaemon, on standard input and output"
+  }),
+  archive: optionalText(PlainText, {
+    description: "With --multilang: the archive that the shard's records go to"
+  })
 }
 
-type WorkerOptions = Command.Command.Config.Infer<typeof flags>
+type Values = SettingValues<typeof settings>
+
+const connectionOf = ({ id }: Values): string => `holdfast-worker-${id}`
 
 /** What every worker of a cluster needs around it. */
-const surroundings = (options: WorkerOptions) => {
-  const { cluster, id } = options
-  return clientLayer({ cluster, sender: id }).pipe(
+const surroundings = (values: Values) =>
+  clientLayer({ cluster: values.cluster, sender: values.id }).pipe(
     Layer.provideMerge(Layer.mergeAll(natsMessagingLayer(), layerChunkTransport)),
-    Layer.provideMerge(natsConnections(options, `holdfast-worker-${id}`))
+    Layer.provideMerge(natsConnections(values, connectionOf(values)))
   )
-}
 
-const serveJetStream = Effect.fnUntraced(function* (options: WorkerOptions) {
-  const { checkpointIntervalMs, cluster, discoveryIntervalMs, id, leaseTermMs } = options
+const prepareJetStream = Effect.fnUntraced(function* (values: Values) {
+  const { checkpointIntervalMs, cluster, deadLetter, discoveryIntervalMs, id, leaseTermMs } = values
   // A renewal every fifth and a margin of a fifth leave room for three renewals that are lost.
   const fifth = Math.max(1, Math.floor(leaseTermMs / 5))
-  const { group, layer: pipeline } = yield* choosePipeline(options, {
+  const { group, layer: pipeline } = yield* choosePipeline(values, {
     cluster,
     worker: id,
     archiveOf: ({ shard }) => shard
   })
-  const config = yield* workerConfigOf(options, {
+  const config = yield* workerConfigOf(values, {
     cluster,
     worker: id,
-    group: isArchiving(options) ? "" : group,
+    group: isArchiving(values) ? "" : group,
     checkpointIntervalMs,
     discoveryIntervalMs,
     leaseTermMs,
     leaseRenewalMs: fifth,
     leaseMarginMs: fifth
   })
-  const isAcknowledged = Option.getOrUndefined(options.acknowledge) === "watermark"
-  const shards = isArchiving(options)
+  const isAcknowledged = values.acknowledge === "watermark"
+  const shards = isArchiving(values)
     ? []
-    : yield* parseStreamShards(options.stream, { group, isAcknowledged })
-  if (options.check) return
+    : yield* parseStreamShards(values.stream ?? [], { group, isAcknowledged })
   // The other commands need not wait for the service to load.
   const { archiveWorker, streamWorker } = yield* Effect.promise(
     () => import("./jet-stream-worker.ts")
   )
-  const deadLetter = Option.getOrUndefined(options.deadLetter)
-  const running = isArchiving(options)
+  const running = isArchiving(values)
     ? archiveWorker({ config, pipeline })
     : streamWorker({ config, pipeline, shards, deadLetter })
-  yield* serveLayer(`worker ${id}`, Layer.provide(running, surroundings(options)))
+  const layer = Layer.provideMerge(running, surroundings(values))
+  const start = Effect.map(Layer.build(layer), (context) => ({
+    observations: observeWorker({ cluster, worker: id, context })
+  }))
+  return { label: `worker ${id}`, start }
 })
 
 /** What a daemon's shard belongs to: the archive that it goes to, or the stream that is named. */
-const streamOfDaemon = Effect.fnUntraced(function* (options: WorkerOptions) {
-  const archive = Option.getOrUndefined(options.archive)
-  if (isArchiving(options)) {
+const streamOfDaemon = Effect.fnUntraced(function* (values: Values) {
+  const { archive } = values
+  if (isArchiving(values)) {
     return archive === undefined
       ? yield* failure("--multilang needs --archive: the archive that the records go to")
       : archive
   }
-  const [stream, ...others] = options.stream
+  const [stream, ...others] = values.stream ?? []
   if (archive !== undefined || stream === undefined || others.length > 0) {
     return yield* failure(
       "--multilang with a pipeline of your own needs one --stream, the Kinesis stream's name, and no --archive"
@@ -111,9 +124,9 @@ const streamOfDaemon = Effect.fnUntraced(function* (options: WorkerOptions) {
   return stream
 })
 
-const serveDaemon = Effect.fnUntraced(function* (options: WorkerOptions) {
-  const { checkpointIntervalMs, cluster, id } = options
-  const stream = yield* streamOfDaemon(options)
+const prepareDaemon = Effect.fnUntraced(function* (values: Values) {
+  const { checkpointIntervalMs, cluster, id } = values
+  const stream = yield* streamOfDaemon(values)
   // A daemon starts a child for each shard: their names must differ.
   const worker = Option.getOrUndefined(WorkerId.makeOption(`${id}-${process.pid}`))
   if (worker === undefined) {
@@ -122,30 +135,42 @@ const serveDaemon = Effect.fnUntraced(function* (options: WorkerOptions) {
   const { childSettings, multiLangWorker } = yield* Effect.promise(
     () => import("./multilang-worker.ts")
   )
-  const config = yield* workerConfigOf(options, {
+  const config = yield* workerConfigOf(values, {
     ...childSettings,
     checkpointIntervalMs,
     cluster,
     worker
   })
-  const { layer } = yield* choosePipeline(options, { cluster, worker, archiveOf: () => stream })
+  const { layer } = yield* choosePipeline(values, { cluster, worker, archiveOf: () => stream })
   const { retentionLayer } = yield* Effect.promise(() => import("@holdfast/service-archive"))
-  if (options.check) return
-  yield* multiLangWorker({
-    config,
-    input: process.stdin,
-    output: takeStandardOutput(),
-    stream,
-    // Every worker looks after retention: ending a segment twice changes nothing.
-    pipeline: isArchiving(options) ? Layer.merge(layer, retentionLayer()) : layer
-  }).pipe(Effect.provide(surroundings(options)))
+  const serve = Effect.suspend(() =>
+    multiLangWorker({
+      config,
+      input: process.stdin,
+      output: takeStandardOutput(),
+      stream,
+      // Every worker looks after retention: ending a segment twice changes nothing.
+      pipeline: isArchiving(values) ? Layer.merge(layer, retentionLayer()) : layer
+    })
+  )
+  return {
+    label: `worker ${worker}`,
+    start: Effect.map(Layer.build(surroundings(values)), (context) => ({
+      observations: observeDaemonWorker(cluster, context),
+      serve: Effect.provide(serve, context)
+    }))
+  }
 })
 
 /** `holdfast worker`. */
-export const workerCommand = Command.make("worker", flags, (options) =>
-  options.multilang ? serveDaemon(options) : serveJetStream(options)
-).pipe(
-  Command.withDescription(
-    "Run a worker: it archives the streams of all archives, or runs a pipeline of your own"
-  )
-)
+export const workerCommand = serviceCommand({
+  name: "worker",
+  description:
+    "Run a worker: it archives the streams of all archives, or runs a pipeline of your own",
+  settings,
+  prepare: (values) =>
+    Effect.gen(function* () {
+      yield* natsOptionsOf(values, connectionOf(values))
+      return values.multilang ? yield* prepareDaemon(values) : yield* prepareJetStream(values)
+    })
+})

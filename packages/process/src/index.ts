@@ -1,16 +1,12 @@
 /** What a Holdfast process needs around its service. */
 export {
   clusterFlag,
-  dataFlag,
+  clusterSettings,
+  dataSetting,
   jsonFlag,
   keyFileFlag,
-  type NatsAccess,
-  natsAccessFlags,
-  natsFlag,
-  natsOptionsOf,
-  numberFlag,
-  serviceFlags,
-  timeFlag
+  keyFileSetting,
+  numberFlag
 } from "./cluster-flags.ts"
 export { macWith } from "./cluster-key.ts"
 export { CommandFailure, failure, sentenceOf, sentenceOfCause } from "./command-failure.ts"
@@ -25,6 +21,29 @@ export {
   retireClusterKeys
 } from "./key-file.ts"
 export { keyFileReadEvery, openKeyRing } from "./key-ring.ts"
-export { natsConnections } from "./nats-connections.ts"
-export { sayReady, serveLayer } from "./ready.ts"
+export {
+  booleanSetting,
+  numberSetting,
+  optionalList,
+  optionalText,
+  PlainText,
+  requiredList,
+  requiredText,
+  type Setting,
+  type SettingTable,
+  type SettingValues,
+  textSetting,
+  timeSetting
+} from "./configuration/setting.ts"
+export { withoutUserInfo } from "./configuration/show-configuration.ts"
+export type { Typed, TypedSettings } from "./configuration/setting-flags.ts"
+export { natsConnections } from "./nats/nats-connections.ts"
+export { natsFlags, natsValuesOf } from "./nats/nats-flags.ts"
+export { natsOptionsOf, type NatsValues } from "./nats/nats-options.ts"
+export { natsSettings } from "./nats/nats-settings.ts"
+export { missingAnswers, missingTransport, probe } from "./observability/probe.ts"
+export type { Observations } from "./observability/readiness.ts"
+export { holdfastVersion } from "./observability/telemetry.ts"
+export { sayReady } from "./ready.ts"
 export { runProcess } from "./run-process.ts"
+export { type PreparedService, serviceCommand, type StartedService } from "./service-command.ts"

@@ -1,9 +1,14 @@
 /** `holdfast ingest`: files or standard input into a stream. */
 import { statSync } from "node:fs"
-import { failure, jsonFlag, natsConnections } from "@holdfast/process"
+import { failure, jsonFlag } from "@holdfast/process"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { type ConnectionOptions, connectionFlags, messagingLayer } from "../connection/connect.ts"
+import {
+  type ConnectionOptions,
+  connectionFlags,
+  messagingLayer,
+  natsOf
+} from "../connection/connect.ts"
 import { openProgress } from "../output/progress.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { appendToJetStream, appendToSpool } from "../records/append.ts"
@@ -46,13 +51,15 @@ const withAppend = <A, E, R>(
   options: ConnectionOptions & { readonly stream: string; readonly subject: string },
   use: (append: AppendBatch) => Effect.Effect<A, E, R>
 ) =>
-  Option.match(options.nats, {
-    onNone: () =>
-      Effect.flatMap(appendToSpool(options), use).pipe(Effect.provide(messagingLayer(options))),
-    onSome: () =>
-      Effect.scoped(Effect.flatMap(appendToJetStream(options), use)).pipe(
-        Effect.provide(natsConnections(options, "holdfast-ingest"))
-      )
+  Effect.gen(function* () {
+    const connections = yield* natsOf(options, "holdfast-ingest")
+    return Option.isNone(connections)
+      ? yield* Effect.flatMap(appendToSpool(options), use).pipe(
+          Effect.provide(messagingLayer(options))
+        )
+      : yield* Effect.scoped(Effect.flatMap(appendToJetStream(options), use)).pipe(
+          Effect.provide(connections.value)
+        )
   })
 
 /** `holdfast ingest FILE... --stream NAME`. */

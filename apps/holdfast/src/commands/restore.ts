@@ -2,10 +2,15 @@
 import { describeStream, NatsConnections } from "@holdfast/adapter-nats"
 import type { RestorePlan } from "@holdfast/catalogue"
 import { ArchiveClient } from "@holdfast/client"
-import { type CommandFailure, failure, jsonFlag, natsConnections } from "@holdfast/process"
+import { type CommandFailure, failure, jsonFlag } from "@holdfast/process"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { connectedLayer, connectionFlags, type ConnectionOptions } from "../connection/connect.ts"
+import {
+  connectedLayer,
+  connectionFlags,
+  type ConnectionOptions,
+  natsOf
+} from "../connection/connect.ts"
 import { sayLine } from "../output/progress.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { completeUpTo } from "../records/complete-up-to.ts"
@@ -135,14 +140,16 @@ const restore = Effect.fnUntraced(function* (options: RestoreOptions) {
 
 /** `holdfast restore ARCHIVE`. */
 export const restoreCommand = Command.make("restore", flags, (options) =>
-  Option.isNone(options.nats)
-    ? Effect.fail(
-        failure(
-          "restore makes streams of JetStream; name the servers with --nats, or use `replay --into`"
-        )
+  Effect.gen(function* () {
+    const connections = yield* natsOf(options, "holdfast-restore")
+    if (Option.isNone(connections)) {
+      return yield* failure(
+        "restore makes streams of JetStream; name the servers with --nats, or use `replay --into`"
       )
-    : restore(options).pipe(
-        Effect.provide(connectedLayer(options)),
-        Effect.provide(natsConnections(options, "holdfast-restore"))
-      )
+    }
+    yield* restore(options).pipe(
+      Effect.provide(connectedLayer(options)),
+      Effect.provide(connections.value)
+    )
+  })
 ).pipe(Command.withDescription("Make a stream again as it was, and fill it from its archive"))

@@ -1,39 +1,46 @@
 /** `holdfast up`: a whole cluster in this process, until it is stopped. */
 import {
-  clusterFlag,
-  jsonFlag,
-  natsAccessFlags,
+  booleanSetting,
+  clusterSettings,
   natsConnections,
-  natsFlag,
-  numberFlag
+  natsOptionsOf,
+  natsSettings,
+  numberSetting,
+  PlainText,
+  serviceCommand,
+  type SettingValues,
+  textSetting,
+  withoutUserInfo
 } from "@holdfast/process"
 import { resolve } from "node:path"
 import { Effect, Option } from "effect"
-import { Command } from "effect/cli"
-import { embeddedDataFlag } from "../connection/connect.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { renderPairs } from "../output/table.ts"
 
-const count = (name: string, description: string, value: number, most: number) =>
-  numberFlag({ name, description, value, least: 1, most })
+const count = (description: string, value: number, most: number) =>
+  numberSetting({ description, value, least: 1, most })
 
-const flags = {
-  cluster: clusterFlag,
-  nats: natsFlag,
-  ...natsAccessFlags,
-  data: embeddedDataFlag,
-  json: jsonFlag,
-  hosts: count("hosts", "Chunk servers, each with one device", 4, 16),
-  peers: count("peers", "Peers", 3, 9),
-  workers: count("workers", "Workers", 2, 16),
-  port: numberFlag({
-    name: "port",
+const settings = {
+  ...clusterSettings,
+  ...natsSettings,
+  data: textSetting(PlainText, {
+    description: "The directory for everything that is kept",
+    variables: ["HOLDFAST_DATA"],
+    value: ".holdfast"
+  }),
+  json: booleanSetting({ description: "Print JSON" }),
+  hosts: count("Chunk servers, each with one device", 4, 16),
+  peers: count("Peers", 3, 9),
+  workers: count("Workers", 2, 16),
+  port: numberSetting({
     description: "The loopback port for other terminals, 0 for any",
     value: 0,
     least: 0,
     most: 65_535
   })
 }
+
+type Values = SettingValues<typeof settings>
 
 const second = 1_000
 
@@ -47,41 +54,53 @@ export const embeddedMap = {
   freeBytesMin: 64 * 1024 * 1024
 }
 
-/** `holdfast up`. */
-export const upCommand = Command.make("up", flags, (options) =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const directory = resolve(options.data)
-      // The other commands need not wait for the services to load.
-      const { startEmbedded } = yield* Effect.promise(() => import("../embedded/cluster.ts"))
-      const { url } = yield* startEmbedded({
-        cluster: options.cluster,
-        directory,
-        hosts: options.hosts,
-        peers: options.peers,
-        workers: options.workers,
-        port: options.port,
-        map: embeddedMap,
-        workerSettings: { discoveryIntervalMs: second },
-        nats: Option.map(options.nats, () => natsConnections(options, "holdfast-up"))
-      })
-      const { cluster, hosts, peers, workers } = options
-      yield* writeLine(
-        options.json
-          ? toJson({ cluster, directory, url, hosts, peers, workers })
-          : welcome({ directory, url, suffix: suffixOf(options) })
-      )
-      return yield* Effect.never
+const start = (values: Values) =>
+  Effect.gen(function* () {
+    const directory = resolve(values.data)
+    const { cluster, hosts, json, nats, peers, port, workers } = values
+    // The other commands need not wait for the services to load.
+    const { startEmbedded } = yield* Effect.promise(() => import("../embedded/cluster.ts"))
+    const { observeEmbedded } = yield* Effect.promise(() => import("../embedded/observations.ts"))
+    const embedded = yield* startEmbedded({
+      cluster,
+      directory,
+      hosts,
+      peers,
+      workers,
+      port,
+      map: embeddedMap,
+      workerSettings: { discoveryIntervalMs: second },
+      nats: nats === undefined ? Option.none() : Option.some(natsConnections(values, "holdfast-up"))
     })
-  )
-).pipe(Command.withDescription("Run a whole cluster in this process until it is stopped"))
+    const { url } = embedded
+    const suffix = suffixOf(values)
+    const text = json
+      ? toJson({ cluster, directory, url, hosts, peers, workers })
+      : welcome({ directory, url, suffix })
+    return {
+      observations: yield* observeEmbedded(cluster, embedded),
+      serve: Effect.andThen(writeLine(text), Effect.never)
+    }
+  })
+
+/** `holdfast up`. */
+export const upCommand = serviceCommand({
+  name: "up",
+  description: "Run a whole cluster in this process until it is stopped",
+  settings,
+  prepare: (values) =>
+    Effect.gen(function* () {
+      if (values.nats !== undefined) yield* natsOptionsOf(values, "holdfast-up")
+      return { label: "the cluster", start: start(values) }
+    })
+})
 
 /** What a command in a second terminal must say to find this cluster. */
-const suffixOf = (options: { readonly nats: Option.Option<string>; readonly data: string }) =>
-  Option.match(options.nats, {
-    onSome: (servers) => ` --nats ${servers}`,
-    onNone: () => (options.data === ".holdfast" ? "" : ` --data ${resolve(options.data)}`)
-  })
+const suffixOf = ({ context, data, nats }: Values): string => {
+  if (context !== undefined) return ` --context ${context}`
+  if (nats !== undefined) return ` --nats ${withoutUserInfo(nats)}`
+  return data === ".holdfast" ? "" : ` --data ${resolve(data)}`
+}
 
 const welcome = (place: {
   readonly directory: string

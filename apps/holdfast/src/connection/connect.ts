@@ -5,17 +5,17 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { layerChunkTransport, layerLoopbackMessaging } from "@holdfast/adapter-http"
-import { type NatsError, natsMessagingLayer } from "@holdfast/adapter-nats"
+import { type NatsConnections, type NatsError, natsMessagingLayer } from "@holdfast/adapter-nats"
 import { clientLayer } from "@holdfast/client"
 import type { Messaging, MessagingError } from "@holdfast/messaging"
 import {
   clusterFlag,
   type CommandFailure,
   failure,
-  type NatsAccess,
-  natsAccessFlags,
   natsConnections,
-  natsFlag
+  natsFlags,
+  natsValuesOf,
+  type TypedSettings
 } from "@holdfast/process"
 import type { ClusterId } from "@holdfast/wire"
 import { Config, Effect, Layer, Option } from "effect"
@@ -30,15 +30,15 @@ export const embeddedDataFlag = Flag.String("data").pipe(
 /** The flags of every command that talks to a cluster. */
 export const connectionFlags = {
   cluster: clusterFlag,
-  nats: natsFlag,
-  ...natsAccessFlags,
+  access: natsFlags,
   data: embeddedDataFlag
 }
 
 /** What those flags say. */
-export interface ConnectionOptions extends NatsAccess {
+export interface ConnectionOptions {
   readonly cluster: ClusterId
-  readonly nats: Option.Option<string>
+  /** What was typed of NATS. */
+  readonly access: TypedSettings
   readonly data: string
 }
 
@@ -62,15 +62,31 @@ const overLoopback = (options: ConnectionOptions) =>
 /** Why a cluster cannot be reached. */
 export type ConnectionError = CommandFailure | MessagingError | NatsError
 
+/** The connections to NATS that the flags name, or none where they name an `up`. */
+export const natsOf = (
+  options: ConnectionOptions,
+  name: string
+): Effect.Effect<
+  Option.Option<Layer.Layer<NatsConnections, CommandFailure | NatsError>>,
+  CommandFailure
+> =>
+  Effect.map(natsValuesOf(options.access), (values) =>
+    values.nats === undefined ? Option.none() : Option.some(natsConnections(values, name))
+  )
+
 /** Messaging as the flags name it. */
 export const messagingLayer = (
   options: ConnectionOptions
 ): Layer.Layer<Messaging, ConnectionError> =>
-  Option.match(options.nats, {
-    onNone: () => overLoopback(options),
-    onSome: () =>
-      natsMessagingLayer().pipe(Layer.provide(natsConnections(options, "holdfast-client")))
-  })
+  Layer.unwrap(
+    Effect.map(
+      natsOf(options, "holdfast-client"),
+      Option.match({
+        onNone: (): Layer.Layer<Messaging, ConnectionError> => overLoopback(options),
+        onSome: (connections) => natsMessagingLayer().pipe(Layer.provide(connections))
+      })
+    )
+  )
 
 /** All clients of the cluster that the flags name. */
 export const connectedLayer = (options: ConnectionOptions) =>

@@ -2,7 +2,7 @@
  * A part of an embedded cluster that can be stopped by itself: a service in a scope of its own,
  * below the cluster's.
  */
-import { Effect, Exit, Layer, Scope } from "effect"
+import { Effect, Exit, Layer, Metric, Scope } from "effect"
 
 /** A running part. */
 export interface Member {
@@ -11,6 +11,13 @@ export interface Member {
   readonly stop: Effect.Effect<void>
 }
 
+/** Runs what a member does, so that its metrics carry its name. */
+export const asMember = <A, E, R>(
+  name: string,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.provideService(effect, Metric.CurrentMetricAttributes, { member: name })
+
 /** Starts a layer as a member; it ends with the surrounding scope at the latest. */
 export const startMember = Effect.fnUntraced(function* <A, E, R>(
   name: string,
@@ -18,6 +25,6 @@ export const startMember = Effect.fnUntraced(function* <A, E, R>(
 ): Effect.fn.Return<Member, E, R | Scope.Scope> {
   const scope = yield* Effect.flatMap(Effect.scope, (parent) => Scope.fork(parent))
   // Fresh, so that stopping one member never closes what another one still uses.
-  yield* Layer.buildWithScope(Layer.fresh(layer), scope)
+  yield* asMember(name, Layer.buildWithScope(Layer.fresh(layer), scope))
   return { name, stop: Scope.close(scope, Exit.void) }
 })

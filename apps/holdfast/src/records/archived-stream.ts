@@ -9,10 +9,10 @@ import {
   NatsConnections,
   type StreamDescription
 } from "@holdfast/adapter-nats"
-import { failure, natsConnections } from "@holdfast/process"
+import { failure } from "@holdfast/process"
 import { letterSubjects } from "@holdfast/worker-app"
 import { Effect, Option, Schema } from "effect"
-import type { ConnectionOptions } from "../connection/connect.ts"
+import { type ConnectionOptions, natsOf } from "../connection/connect.ts"
 
 /** What is to be archived. */
 export interface ArchivedStream {
@@ -59,7 +59,8 @@ export const lookAtStream = Effect.fnUntraced(function* (
 ) {
   const wrong = wordFault(archived)
   if (wrong !== undefined) return yield* failure(wrong)
-  if (Option.isNone(options.nats)) return undefined
+  const connections = yield* natsOf(options, "holdfast-archive")
+  if (Option.isNone(connections)) return undefined
   const look = Effect.gen(function* () {
     const { control } = yield* NatsConnections
     const of = (stream: string) =>
@@ -68,10 +69,7 @@ export const lookAtStream = Effect.fnUntraced(function* (
     const letters = deadLetter === undefined ? undefined : yield* of(deadLetter)
     return { found: yield* of(stream), letters }
   })
-  const { found, letters } = yield* Effect.provide(
-    look,
-    natsConnections(options, "holdfast-archive")
-  )
+  const { found, letters } = yield* Effect.provide(look, connections.value)
   const fault =
     (found === undefined ? undefined : streamFault(found)) ??
     (letters === undefined ? undefined : letterFault(letters))

@@ -7,11 +7,11 @@ import {
   type ReplayReport
 } from "@holdfast/client"
 import type { Messaging } from "@holdfast/messaging"
-import { type CommandFailure, failure, natsConnections } from "@holdfast/process"
+import { type CommandFailure, failure } from "@holdfast/process"
 import type { ReplayTarget, ReplayTargetError } from "@holdfast/records"
 import type { CallError } from "@holdfast/wire"
 import { Context, Effect, Layer, Option, Scope } from "effect"
-import type { ConnectionError, ConnectionOptions } from "../connection/connect.ts"
+import { type ConnectionError, type ConnectionOptions, natsOf } from "../connection/connect.ts"
 import { openProgress, type ReportProgress, sayLine } from "../output/progress.ts"
 import { completeUpTo } from "./complete-up-to.ts"
 import { replayToSpool } from "./replay-to-spool.ts"
@@ -23,16 +23,13 @@ export type TargetError = CommandFailure | ReplayTargetError | CallError | Conne
 export const openTarget = (
   options: ConnectionOptions & { readonly stream: string }
 ): Effect.Effect<ReplayTarget, TargetError, Messaging | Scope.Scope> =>
-  Option.match(options.nats, {
-    onNone: (): Effect.Effect<ReplayTarget, TargetError, Messaging | Scope.Scope> =>
-      replayToSpool(options),
-    onSome: () =>
-      Effect.gen(function* () {
-        // Built into the scope: the connection must live as long as the target does.
-        const context = yield* Layer.build(natsConnections(options, "holdfast-replay"))
-        const { bulk } = Context.get(context, NatsConnections)
-        return yield* makeNatsReplayTarget(bulk, { stream: options.stream })
-      })
+  Effect.gen(function* () {
+    const connections = yield* natsOf(options, "holdfast-replay")
+    if (Option.isNone(connections)) return yield* replayToSpool(options)
+    // Built into the scope: the connection must live as long as the target does.
+    const context = yield* Layer.build(connections.value)
+    const { bulk } = Context.get(context, NatsConnections)
+    return yield* makeNatsReplayTarget(bulk, { stream: options.stream })
   })
 
 /** Replays into a target, up to where the archive is complete. */

@@ -20,7 +20,7 @@ export {
   natsMessagingLayer,
   type NatsMessagingOptions
 } from "./nats-messaging.ts"
-export type { NatsOptions, NatsTlsOptions } from "./nats-options.ts"
+export { checkNatsOptions, type NatsOptions, type NatsTlsOptions } from "./nats-options.ts"
 export {
   makeNatsRecordSource,
   natsRecordSourceLayer,

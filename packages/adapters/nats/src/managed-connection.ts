@@ -58,7 +58,9 @@ const dial = (options: NatsOptions, name: string): Effect.Effect<NatsConnection,
         Effect.fail(
           new NatsError({
             code: "unreachable",
-            message: `NATS at ${servers} did not answer in time; is the server running there?`
+            message:
+              `NATS at ${servers} did not answer in time; ` +
+              "is the server running there, and does it demand a client certificate?"
           })
         )
     })

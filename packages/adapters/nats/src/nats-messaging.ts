@@ -36,7 +36,12 @@ export const natsMessagingLayer = (
 ): Layer.Layer<Messaging, never, NatsConnections> =>
   Layer.effect(
     Messaging,
-    Effect.map(NatsConnections, ({ control }) => makeNatsMessaging(control, options))
+    Effect.gen(function* () {
+      const { control } = yield* NatsConnections
+      // Shown from the start: what has not happened yet is 0, not absent.
+      yield* Metric.value(dropped)
+      return makeNatsMessaging(control, options)
+    })
   )
 
 const dropped = Metric.counter("holdfast_messaging_dropped_total", {

@@ -6,7 +6,8 @@ import {
   type NodeConnectionOptions,
   nkeyAuthenticator
 } from "@nats-io/transport-node"
-import { Duration, Redacted } from "effect"
+import { Duration, Effect, Redacted } from "effect"
+import { NatsError, textOf } from "./nats-error.ts"
 
 /** Certificates as file paths; without any, the system's authorities are trusted. */
 export interface NatsTlsOptions {
@@ -97,3 +98,32 @@ const authenticatorOf = (options: NatsOptions): { authenticator?: Authenticator 
 
 const readSeed = (file: string): Uint8Array =>
   new TextEncoder().encode(readFileSync(file, "utf8").trim())
+
+/**
+ * Looks at every file that the options name, without connecting. Fails as `invalid` with the file
+ * and what is wrong with it; no message quotes what a file holds.
+ */
+export const checkNatsOptions = (options: NatsOptions): Effect.Effect<void, NatsError> =>
+  Effect.gen(function* () {
+    const { credentialsFile, nkeySeedFile, tls } = options
+    for (const file of [tls?.caFile, tls?.certFile, tls?.keyFile]) {
+      if (file !== undefined) yield* attempt(file, () => readFileSync(file))
+    }
+    const file = credentialsFile ?? nkeySeedFile
+    if (file === undefined) return
+    yield* attempt(file, () => readFileSync(file))
+    // Signing a nonce shows that the file holds a key that can.
+    yield* attempt(file, () => authenticatorOf(options).authenticator?.("nonce"))
+  })
+
+const attempt = (file: string, run: () => unknown): Effect.Effect<void, NatsError> =>
+  Effect.try({
+    try: run,
+    catch: (thrown) =>
+      new NatsError({ code: "invalid", message: `${file} cannot be used: ${reasonOf(thrown)}` })
+  })
+
+const reasonOf = (thrown: unknown): string => {
+  const text = textOf(thrown)
+  return text.startsWith("ENOENT") ? "there is no such file" : text
+}

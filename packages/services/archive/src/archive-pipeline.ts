@@ -43,7 +43,7 @@ import {
   Stream
 } from "effect"
 import { Lanes, type Taken } from "./lanes.ts"
-import { segmentsStored, storedRecords, storeFailures } from "./metrics.ts"
+import { declareMetrics, segmentsStored, storedRecords, storeFailures } from "./metrics.ts"
 import type { SegmentJob } from "./open-segment.ts"
 import { makeStore, type StoreError, type StoreParts } from "./store-segment.ts"
 
@@ -269,7 +269,7 @@ const makePipeline = Effect.fnUntraced(function* (given: ArchivePipelineOptions)
 export const archivePipelineLayer = (
   options: ArchivePipelineOptions
 ): Layer.Layer<Pipeline, never, ArchiveClient | CatalogueClient | ChunkClient | MetadataClient> =>
-  Layer.effect(Pipeline, makePipeline(options))
+  Layer.effect(Pipeline, Effect.andThen(declareMetrics, makePipeline(options)))
 
 /** Every archive is named by its stream, or by what the caller says. */
 export const archiveNamed =

@@ -41,6 +41,16 @@ export const quarantinedPartitions = Metric.gauge("holdfast_peer_quarantined_par
   description: "stored partitions that cannot be read and wait to be fetched again"
 })
 
+/** Shows every counter from the start: what has not happened yet is 0, not absent. */
+export const declareMetrics: Effect.Effect<void> = Effect.gen(function* () {
+  const ok = { outcome: "ok" }
+  yield* Metric.value(jobsTotal)
+  yield* Metric.value(commitsTotal)
+  yield* Metric.value(Metric.withAttributes(requestsTotal, ok))
+  yield* Metric.value(Metric.withAttributes(roundsTotal, ok))
+  yield* Metric.value(Metric.withAttributes(statesSentTotal, { outcome: "same" }))
+})
+
 /** Counts one of a counter with an outcome. */
 export const countOutcome = (counter: typeof requestsTotal, outcome: string): Effect.Effect<void> =>
   Metric.update(Metric.withAttributes(counter, { outcome }), 1)

@@ -43,6 +43,7 @@ import { makeInventory } from "./inventory.ts"
 import { makeLocalSearch } from "./local-search.ts"
 import { keepInTouch } from "./keep-in-touch.ts"
 import { Membership } from "./membership.ts"
+import { declareMetrics } from "./metrics.ts"
 import type { Resident } from "./partition-table.ts"
 import { type LifeEnd, PeerView } from "./peer-view.ts"
 import { makePropagation, type Propagation } from "./propagation.ts"
@@ -208,6 +209,7 @@ export const startPeer = Effect.fn("Peer.start")(function* (
   options: PeerOptions
 ): Effect.fn.Return<Peer["Service"], PeerStartError, Messaging | PartitionStore | Scope.Scope> {
   const settings = completeSettings(options)
+  yield* declareMetrics
   const { ended, parts, propagation, returned } = yield* assemble(settings)
   const { engine } = parts
   yield* Effect.forkScoped(engine.loop)

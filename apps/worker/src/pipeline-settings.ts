@@ -1,5 +1,13 @@
-/** The flags that say which pipeline a worker runs, over which streams, and how. */
-import { type CommandFailure, failure } from "@holdfast/process"
+/** The settings that say which pipeline a worker runs, over which streams, and how. */
+import {
+  type CommandFailure,
+  failure,
+  optionalList,
+  optionalText,
+  PlainText,
+  type SettingValues,
+  textSetting
+} from "@holdfast/process"
 import {
   type Pipeline,
   parseWorkerConfig,
@@ -7,48 +15,41 @@ import {
   type WorkerConfig
 } from "@holdfast/service-worker"
 import type { ClusterId, WorkerId } from "@holdfast/wire"
-import { Config, Effect, type Layer, Option, Predicate, Result } from "effect"
-import { Flag } from "effect/cli"
+import { Effect, type Layer, Predicate, Result, Schema } from "effect"
 import { identifierPattern } from "@holdfast/wire"
 import { loadPipeline, readOptions, type Surroundings } from "./load-pipeline.ts"
 
-const text = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
-
-/** The flags. */
-export const pipelineFlags = {
-  pipeline: Flag.String("pipeline").pipe(
-    Flag.withDescription("archive, projection, or the path of a module of your own"),
-    Flag.withFallbackConfig(Config.String("HOLDFAST_PIPELINE").pipe(Config.withDefault("archive")))
-  ),
-  options: text("options", "The pipeline's options: JSON, or a file that holds it"),
-  stream: Flag.String("stream").pipe(
-    Flag.withDescription(
+/** The settings. */
+export const pipelineSettings = {
+  pipeline: textSetting(PlainText, {
+    description: "archive, projection, or the path of a module of your own",
+    variables: ["HOLDFAST_PIPELINE"],
+    value: "archive"
+  }),
+  options: optionalText(PlainText, {
+    description: "The pipeline's options: JSON, or a file that holds it"
+  }),
+  stream: optionalList(PlainText, {
+    description:
       'A stream that the pipeline reads, repeatable: "ORDERS", or some of it, "ORDERS=a.>"'
-    ),
-    Flag.atLeast(0)
-  ),
-  group: text("group", "Names the workers that share these streams (the pipeline's own name)"),
-  acknowledge: Flag.Literals("acknowledge", ["none", "watermark"]).pipe(
-    Flag.withDescription(
+  }),
+  group: optionalText(PlainText, {
+    description: "Names the workers that share these streams (the pipeline's own name)"
+  }),
+  acknowledge: optionalText(Schema.Literals(["none", "watermark"]), {
+    description:
       "watermark: read these streams with durable consumers, acknowledged up to what is done (none)"
-    ),
-    Flag.optional
-  ),
-  deadLetter: text("dead-letter", "The stream for records that a pipeline of your own gave up"),
-  settings: text("settings", "Further settings of the worker: JSON, or a file that holds it")
+  }),
+  deadLetter: optionalText(PlainText, {
+    description: "The stream for records that a pipeline of your own gave up"
+  }),
+  settings: optionalText(PlainText, {
+    description: "Further settings of the worker: JSON, or a file that holds it"
+  })
 }
 
-/** What the flags say. */
-export interface PipelineChoice {
-  readonly pipeline: string
-  readonly options: Option.Option<string>
-  readonly stream: ReadonlyArray<string>
-  readonly group: Option.Option<string>
-  readonly acknowledge: Option.Option<"none" | "watermark">
-  readonly deadLetter: Option.Option<string>
-  readonly settings: Option.Option<string>
-}
+/** What the settings say. */
+export type PipelineChoice = SettingValues<typeof pipelineSettings>
 
 /** A pipeline that is ready to be opened. */
 export interface ChosenPipeline {
@@ -63,10 +64,10 @@ export const isArchiving = ({ pipeline }: Pick<PipelineChoice, "pipeline">): boo
 const refuseWithArchives = (choice: PipelineChoice): CommandFailure | undefined => {
   const { acknowledge, deadLetter, group, stream } = choice
   const given = [
-    ...(stream.length > 0 ? ["--stream"] : []),
-    ...(Option.isSome(group) ? ["--group"] : []),
-    ...(Option.isSome(acknowledge) ? ["--acknowledge"] : []),
-    ...(Option.isSome(deadLetter) ? ["--dead-letter"] : [])
+    ...(stream === undefined ? [] : ["--stream"]),
+    ...(group === undefined ? [] : ["--group"]),
+    ...(acknowledge === undefined ? [] : ["--acknowledge"]),
+    ...(deadLetter === undefined ? [] : ["--dead-letter"])
   ]
   return isArchiving(choice) && given.length > 0
     ? failure(
@@ -88,19 +89,18 @@ export const choosePipeline = Effect.fnUntraced(function* (
   const refusal = refuseWithArchives(choice)
   if (refusal !== undefined) return yield* refusal
   const module = yield* loadPipeline(choice.pipeline, who.archiveOf)
-  const group = Option.getOrElse(choice.group, () => module.name)
+  const group = choice.group ?? module.name
   if (!identifierPattern.test(group)) {
     return yield* failure(`--group is "${group}"; right would be letters, digits, "-" or "_"`)
   }
-  const options = Option.isSome(choice.options)
-    ? yield* readOptions("--options", choice.options.value)
-    : {}
+  const options =
+    choice.options === undefined ? {} : yield* readOptions("--options", choice.options)
   const { cluster, worker } = who
   const layer = yield* Effect.fromResult(module.prepare(options, { cluster, worker, group }))
   return { group, layer }
 })
 
-/** The worker's configuration: what the flags say, and over it what `--settings` says. */
+/** The worker's configuration: what is known, and over it what `--settings` says. */
 export const workerConfigOf = Effect.fnUntraced(function* (
   { settings }: Pick<PipelineChoice, "settings">,
   known: Readonly<Record<string, unknown>> & {
@@ -108,7 +108,7 @@ export const workerConfigOf = Effect.fnUntraced(function* (
     readonly worker: WorkerId
   }
 ): Effect.fn.Return<WorkerConfig, CommandFailure> {
-  const given = Option.isSome(settings) ? yield* readOptions("--settings", settings.value) : {}
+  const given = settings === undefined ? {} : yield* readOptions("--settings", settings)
   if (!Predicate.isObject(given) || Array.isArray(given)) {
     return yield* failure(`--settings holds no object; right would be '{"aggregation": "kpl"}'`)
   }
