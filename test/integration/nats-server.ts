@@ -44,7 +44,10 @@ const answers = (port: number): Promise<boolean> =>
  * Starts a server, with further lines of configuration where a test needs some; fails with a
  * sentence where there is no `nats-server`.
  */
-export const startNatsServer = async (configuration = ""): Promise<NatsServer> => {
+export const startNatsServer = async (
+  configuration = "",
+  environment: Readonly<Record<string, string>> = {}
+): Promise<NatsServer> => {
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), "holdfast-nats-"))
   const config = join(folder, "nats.conf")
@@ -55,7 +58,10 @@ export const startNatsServer = async (configuration = ""): Promise<NatsServer> =
   let child: ChildProcess
   let exited: Promise<void>
   const start = async (): Promise<void> => {
-    child = spawn("nats-server", ["-c", config], { stdio: "ignore" })
+    child = spawn("nats-server", ["-c", config], {
+      stdio: "ignore",
+      env: { ...process.env, ...environment }
+    })
     let failed: Error | undefined
     exited = new Promise((resolve) => {
       child.once("exit", () => resolve())

@@ -22,9 +22,13 @@ export interface Finished {
 /** Runs one `holdfast` command to its end; kills it at the limit. */
 export const holdfast = (
   args: ReadonlyArray<string>,
-  options: { readonly input?: string; readonly limitMs?: number } = {}
+  options: {
+    readonly input?: string
+    readonly limitMs?: number
+    readonly environment?: Readonly<Record<string, string>>
+  } = {}
 ): Promise<Finished> => {
-  const child = start(args)
+  const child = start(args, options.environment)
   child.process.stdin?.end(options.input ?? "")
   const timer = setTimeout(() => child.kill("SIGKILL"), options.limitMs ?? 60_000)
   return child.exited.then((status) => {
