@@ -1,6 +1,6 @@
 /** The metadata service as a process of its own. */
-import { runProcess } from "@holdfast/process"
+import { holdfastVersion, runProcess } from "@holdfast/process"
 import { Command } from "effect/cli"
 import { metadataCommand } from "./command.ts"
 
-runProcess(Command.run(metadataCommand, { version: "0.1.0" }))
+runProcess(Command.run(metadataCommand, { version: holdfastVersion }))

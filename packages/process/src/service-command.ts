@@ -5,7 +5,7 @@
  *     resolve settings ─▶ prepare (nothing is started) ─▶ --check prints and ends
  *                                     └─▶ /health, /metrics, /ready ─▶ start ─▶ ready ─▶ serve
  */
-import { Effect, Option, type Scope } from "effect"
+import { Effect, Layer, Option, type Scope } from "effect"
 import { Command, Flag, GlobalFlag } from "effect/cli"
 import type { CommandFailure } from "./command-failure.ts"
 import { resolveSettings } from "./configuration/resolve.ts"
@@ -14,11 +14,9 @@ import type { SettingTable, SettingValues } from "./configuration/setting.ts"
 import { flagsOf } from "./configuration/setting-flags.ts"
 import { showConfiguration } from "./configuration/show-configuration.ts"
 import { loggingLayer } from "./observability/logging.ts"
-import { serveObservations } from "./observability/observation-endpoint.ts"
 import { logLevelSetting, observabilitySettings } from "./observability/observability-settings.ts"
 import { measureProcess } from "./observability/process-metrics.ts"
 import { makeReadiness, type Observations } from "./observability/readiness.ts"
-import { telemetryLayer } from "./observability/telemetry.ts"
 import { sayReady } from "./ready.ts"
 
 /** A service that is ready to be started. */
@@ -84,6 +82,17 @@ const print = (text: string): Effect.Effect<void> =>
     process.stdout.write(`${text}\n`, () => resume(Effect.void))
   })
 
+/** The exporters, and what they need, are loaded where they are asked for only. */
+const telemetryOf = (service: string, instance: string, endpoint: string | undefined) =>
+  endpoint === undefined
+    ? Layer.empty
+    : Layer.unwrap(
+        Effect.map(
+          Effect.promise(() => import("./observability/telemetry.ts")),
+          ({ telemetryLayer }) => telemetryLayer({ endpoint, service, instance })
+        )
+      )
+
 const runService = <E>(
   name: string,
   service: PreparedService<E>,
@@ -95,6 +104,9 @@ const runService = <E>(
     if (values.metrics !== undefined) {
       const measured = yield* measureProcess(name, readiness)
       const collect = Effect.andThen(readiness.collect, measured)
+      const { serveObservations } = yield* Effect.promise(
+        () => import("./observability/observation-endpoint.ts")
+      )
       yield* serveObservations({ address: values.metrics, readiness, collect })
     }
     const { observations, serve } = yield* start
@@ -102,7 +114,7 @@ const runService = <E>(
     yield* serve ?? Effect.andThen(sayReady(label), Effect.never)
   }).pipe(
     Effect.scoped,
-    Effect.provide(telemetryLayer({ endpoint: values.otlp, service: name, instance: label })),
+    Effect.provide(telemetryOf(name, label, values.otlp)),
     Effect.provide(loggingLayer(values))
   )
 }

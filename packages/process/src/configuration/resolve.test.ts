@@ -121,7 +121,8 @@ describe("settings", () => {
         format: Option.some(true)
       }
       const environment = { OTHER_NAME: "n", T_PORT: "9", T_DISKS: "a,b", T_FORMAT: "1" }
-      for (const said of [{ file }, { typed }, { environment }]) {
+      const joined = { ...typed, disk: ["a,b"] }
+      for (const said of [{ file }, { typed }, { typed: joined }, { environment }]) {
         const { values } = yield* resolve(said)
         assert.deepStrictEqual({ ...values }, { ...wanted, password: undefined })
       }

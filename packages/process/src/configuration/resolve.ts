@@ -12,7 +12,7 @@ import { readNatsContext } from "../nats/nats-context.ts"
 import { waysToBeKnown } from "../nats/nats-settings.ts"
 import type { Environment, SaidValue } from "./said-value.ts"
 import { nameInText, type Setting, type SettingTable, type SettingValues } from "./setting.ts"
-import { type Typed, typedValue, type TypedSettings } from "./setting-flags.ts"
+import { splitList, type Typed, typedValue, type TypedSettings } from "./setting-flags.ts"
 
 /** The settings of a process with where each value came from. */
 export interface Resolved<Table extends SettingTable> {
@@ -123,7 +123,7 @@ const parseText = (setting: Setting<unknown>, text: string): unknown => {
           ? false
           : text
     case "list":
-      return text.split(",").map((part) => part.trim())
+      return splitList(text)
   }
 }
 

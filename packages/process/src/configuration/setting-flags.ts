@@ -18,6 +18,10 @@ export const flagsOf = (table: SettingTable): Record<string, Flag.Flag<Typed>> =
     Object.entries(table).map(([name, setting]) => [name, flagOf(nameInText(name), setting)])
   )
 
+/** The parts of a comma-separated list. */
+export const splitList = (text: string): ReadonlyArray<string> =>
+  text.split(",").map((part) => part.trim())
+
 const flagOf = (name: string, setting: Setting<unknown>): Flag.Flag<Typed> => {
   const description = describe(setting)
   switch (setting.kind) {
@@ -39,8 +43,10 @@ const describe = ({ description, fallback, isSecret, variables }: Setting<unknow
   return `${description}${secret}${standing}${variable}`
 }
 
-/** The value that was typed, or undefined where nothing was. */
+/** The value that was typed, or undefined where nothing was; a list may also have commas. */
 export const typedValue = (typed: Typed): unknown => {
-  if (!Option.isOption(typed)) return typed.length === 0 ? undefined : typed
+  if (!Option.isOption(typed)) {
+    return typed.length === 0 ? undefined : typed.flatMap(splitList)
+  }
   return Option.getOrUndefined(typed)
 }

@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Effect, Metric, type Scope } from "effect"
 import type { Readiness } from "./readiness.ts"
-import { holdfastVersion } from "./telemetry.ts"
+import { holdfastVersion } from "./version.ts"
 
 const readyGauge = Metric.gauge("holdfast_ready", {
   description: "1 while the process is able to serve, else 0"

@@ -2,18 +2,15 @@
 import { Layer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { Otlp } from "effect/observability"
-
-/** The version that every Holdfast process says it has. */
-export const holdfastVersion = "0.1.0"
+import { holdfastVersion } from "./version.ts"
 
 /** Exports while it lives; what a collector does not take in time is dropped, never kept. */
 export const telemetryLayer = (options: {
-  readonly endpoint: string | undefined
+  readonly endpoint: string
   readonly service: string
   readonly instance: string
 }): Layer.Layer<never> => {
   const { endpoint, instance, service } = options
-  if (endpoint === undefined) return Layer.empty
   return Otlp.layerJson({
     baseUrl: endpoint,
     resource: {
