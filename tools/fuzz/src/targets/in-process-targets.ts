@@ -1,0 +1,7 @@
+/** All targets that need no process, in the order of their indices. */
+import type { Target } from "../target.ts"
+import { fileTargets } from "./files.ts"
+import { formatTargets } from "./formats.ts"
+
+/** What a thread that is given this module tries. */
+export const targets: ReadonlyArray<Target> = [...formatTargets, ...fileTargets]
