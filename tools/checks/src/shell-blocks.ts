@@ -37,7 +37,8 @@ const commandsIn = (kind: string, line: string): ReadonlyArray<ReadonlyArray<str
     case "compose": {
       const list = /^ {4}command: (\[.*\])$/.exec(line)?.[1]
       const words = list === undefined ? [] : (JSON.parse(list) as ReadonlyArray<string>)
-      return words[0]?.startsWith("--") === false ? [words] : []
+      // The image of the NATS server takes flags alone.
+      return words.length > 0 && !words[0]?.startsWith("--") ? [words] : []
     }
     case "ini": {
       const started = /^ExecStart=\S*\/holdfast (.*)$/.exec(line)?.[1]
