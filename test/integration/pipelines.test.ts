@@ -29,6 +29,32 @@ const launch = async (id: string): Promise<Running> => {
   return child
 }
 
+const order = async (...args: ReadonlyArray<string>) =>
+  holdfast(["shards", ...args, "--cluster", "test", "--nats", server.url])
+
+/** Pauses the shard, has it go on at its oldest record, and lets it go on. */
+const orderAbout = async (shard: string): Promise<void> => {
+  const early = await order("reset", shard, "--oldest")
+  expect(early).toMatchObject({ status: 1, stdout: "" })
+  expect(early.stderr).toContain("holdfast shards pause")
+  expect(await order("pause", shard)).toMatchObject({ status: 0 })
+  await eventually(
+    "the shard is let go",
+    async () => ((await order("reset", shard, "--oldest")).status === 0 ? true : undefined),
+    60_000
+  )
+  expect(JSON.parse((await order("--json")).stdout)).toMatchObject([{ shard, state: "paused" }])
+  const before = linesOf("orders.eu").length
+  expect(await order("resume", shard)).toMatchObject({ status: 0 })
+  await eventually(
+    "everything comes again",
+    async () => (linesOf("orders.eu").length >= before + 200 ? true : undefined),
+    60_000
+  )
+  expect((await order("move", shard, "--to", "w2")).stderr).toContain("has the shard")
+  expect((await order("pause", "nothing")).stderr).toContain("no worker has heard of")
+}
+
 const publish = async (from: number, to: number): Promise<void> => {
   const stream = jetstream(connection)
   for (let at = from; at <= to; at++) await stream.publish(subjects[at % 2] ?? "", `order ${at}`)
@@ -86,7 +112,9 @@ it("the example writes every record's line, in order, through a kill of its work
     expect(firsts).toEqual(wanted.map((at) => `order ${at}`))
   }
   const listed = await holdfast(["shards", "--cluster", "test", "--nats", server.url, "--json"])
-  expect(JSON.parse(listed.stdout)).toMatchObject([{ shard: "lines:ORDERS=orders.*" }])
+  const shard = "lines:ORDERS=orders.*"
+  expect(JSON.parse(listed.stdout)).toMatchObject([{ shard }])
+  await orderAbout(shard)
   second.kill("SIGTERM")
   expect(await second.exited).toBe(143)
 }, 180_000)

@@ -17,7 +17,8 @@ describe("shards", () => {
     const leases = [
       { shard: "orders", owner: "w1", epoch: 2, unchangedMs: 10 },
       { shard: "lost", owner: "w9", epoch: 3, unchangedMs: 10 },
-      { shard: "free", epoch: 1, unchangedMs: 10 }
+      { shard: "free", epoch: 1, unchangedMs: 10 },
+      { shard: "resting", epoch: 1, unchangedMs: 10, isPaused: true }
     ]
     const found = shardsOf([{ worker, shards: [{ ...shard, checkpoint: 5n, newest: 9n }], leases }])
     assert.deepStrictEqual(
@@ -25,7 +26,8 @@ describe("shards", () => {
       [
         ["free", null, "unowned", undefined],
         ["lost", "w9", "silent", undefined],
-        ["orders", "w1", "running", 4n]
+        ["orders", "w1", "running", 4n],
+        ["resting", null, "paused", undefined]
       ]
     )
   })

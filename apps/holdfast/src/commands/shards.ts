@@ -1,18 +1,19 @@
 /** `holdfast shards`: how far each shard is, who works on it, and what holds it up. */
-import { jsonFlag } from "@holdfast/process"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { connectedLayer, connectionFlags } from "../connection/connect.ts"
+import { connectedLayer } from "../connection/connect.ts"
 import { workersOf, type WorkerStatusView } from "../connection/observe.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { type Cell, formatAge, renderTable } from "../output/table.ts"
+import { moveCommand, pauseCommand, resetCommand, resumeCommand } from "./shard-orders.ts"
+import { shards as shardsBase } from "./shards-flags.ts"
 
 /** A shard with its owner, as the command prints it. */
 interface ShardView extends Partial<Omit<WorkerStatusView["shards"][number], "shard" | "state">> {
   readonly shard: string
   readonly owner: string | null
-  /** `unowned`: nobody has a claim; `silent`: its owner does not answer. */
-  readonly state: WorkerStatusView["shards"][number]["state"] | "unowned" | "silent"
+  /** `unowned`: nobody has a claim; `silent`: its owner does not answer; `paused`: by an order. */
+  readonly state: WorkerStatusView["shards"][number]["state"] | "unowned" | "silent" | "paused"
   /** Positions between the checkpoint and the newest one; for numbers without gaps, records. */
   readonly lag?: bigint
 }
@@ -32,8 +33,9 @@ export const shardsOf = (workers: ReadonlyArray<WorkerStatusView>): ReadonlyArra
   )
   const others = [...leases.values()]
     .filter(({ shard }) => !known.has(shard))
-    .map(({ epoch, owner = null, shard }): ShardView => {
-      return { shard, owner, epoch, state: owner === null ? "unowned" : "silent" }
+    .map(({ epoch, isPaused, owner = null, shard }): ShardView => {
+      const free = isPaused === true ? "paused" : "unowned"
+      return { shard, owner, epoch, state: owner === null ? free : "silent" }
     })
   return [...reported, ...others].sort((left, right) => (left.shard < right.shard ? -1 : 1))
 }
@@ -76,16 +78,15 @@ export const renderShards = (shards: ReadonlyArray<ShardView>): string => {
   return reasons.length === 0 ? table : `${table}\n\n${reasons.join("\n")}`
 }
 
-/** `holdfast shards`. */
-export const shardsCommand = Command.make(
-  "shards",
-  { ...connectionFlags, json: jsonFlag },
-  ({ cluster, json }) =>
+/** `holdfast shards`, and what an operator orders about one: `holdfast shards pause SHARD` ... */
+export const shardsCommand = shardsBase.pipe(
+  Command.withHandler(({ cluster, json }) =>
     Effect.gen(function* () {
-      const shards = shardsOf(yield* workersOf(cluster))
-      yield* writeLine(json ? toJson(shards) : renderShards(shards))
+      const found = shardsOf(yield* workersOf(cluster))
+      yield* writeLine(json ? toJson(found) : renderShards(found))
     })
-).pipe(
+  ),
   Command.withDescription("How far each shard is, who works on it, and what holds it up"),
+  Command.withSubcommands([pauseCommand, resumeCommand, moveCommand, resetCommand]),
   Command.provide((options) => connectedLayer(options))
 )

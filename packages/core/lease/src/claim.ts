@@ -12,6 +12,8 @@ export interface Claim {
   readonly beat: number
   /** A worker that asks for the shard; the owner drains and releases it, or clears the mark. */
   readonly wantedBy: Option.Option<string>
+  /** An operator has paused the shard: its owner lets it go, and nobody takes it. */
+  readonly isPaused?: boolean
 }
 
 /** A claim with the revision that the next write must name. */

@@ -198,3 +198,23 @@ describe("an observer", () => {
     expect(Option.getOrUndefined(released(record).wantedBy)).toBe("other")
   })
 })
+
+describe("a paused shard", () => {
+  const isPaused = { isPaused: true }
+
+  it("is handed over by its owner and taken by nobody, until it goes on", () => {
+    expect(decided([claim("a", "me", isPaused)], { holds: ["a"] })).toEqual([
+      "HandOff a to nobody",
+      "Renew a 3"
+    ])
+    expect(decided([claim("a", undefined, isPaused)])).toEqual([])
+    expect(decided([claim("a", "other", isPaused)], { ago: 5_000 })).toEqual([])
+    expect(decided([claim("a")])).toEqual(["Claim a 4"])
+  })
+
+  it("takes no part in what is a fair share", () => {
+    const others = [claim("b", "other"), claim("c")]
+    expect(decided(others)).toEqual(["Claim c 4"])
+    expect(decided([claim("a", undefined, isPaused), ...others])).toEqual(["Claim c 4"])
+  })
+})

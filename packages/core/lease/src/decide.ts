@@ -15,6 +15,7 @@
  *    once it has stood still for the term.
  * 5. A claim under this worker's own name that it does not hold (from before a restart, or of
  *    another process with the same name) is like any other's: it must lapse.
+ * 6. A shard that is paused is as one that is not there: its owner hands it over, nobody takes it.
  */
 import { Option } from "effect"
 import type { Claim, ClaimTable, Holding, ObservedClaim } from "./claim.ts"
@@ -50,7 +51,9 @@ export type LeaseAction =
   | { readonly _tag: "Lost"; readonly shard: string }
 
 /** Decides what one worker does now. O(claims). */
-export const decide = (situation: Situation): ReadonlyArray<LeaseAction> => {
+export const decide = (given: Situation): ReadonlyArray<LeaseAction> => {
+  const shards = given.shards.filter((shard) => given.table.get(shard)?.record.isPaused !== true)
+  const situation = { ...given, shards }
   const view = look(situation)
   const kept = keep(situation, view)
   if (!situation.isAccepting) return kept

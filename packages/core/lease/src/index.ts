@@ -6,4 +6,14 @@ export type { Claim, ClaimTable, Holding, ObservedClaim, StoredClaim } from "./c
 export { decide, type LeaseAction, type Situation } from "./decide.ts"
 export { invariants, type Violation } from "./invariants.ts"
 export { emptyTable, hasLapsed, observe, observeOne } from "./observe.ts"
-export { asked, firstClaim, mayAct, raised, released, renewed, takenOver } from "./ownership.ts"
+export {
+  asked,
+  firstClaim,
+  mayAct,
+  paused,
+  raised,
+  released,
+  renewed,
+  takenOver,
+  unclaimed
+} from "./ownership.ts"

@@ -58,5 +58,20 @@ export const released = (claim: Claim): Claim => ({
   beat: claim.beat + 1
 })
 
+/** The claim on a shard that nobody ever owned. */
+export const unclaimed = (shard: string): Claim => ({
+  shard,
+  owner: Option.none(),
+  epoch: 0,
+  beat: 0,
+  wantedBy: Option.none()
+})
+
+/** The claim on a shard that is paused from now on, or goes on; it is no renewal. */
+export const paused = (claim: Claim, isPaused: boolean): Claim => {
+  const { isPaused: _before, ...rest } = claim
+  return isPaused ? { ...rest, isPaused } : rest
+}
+
 /** The claim with a mark that asks its owner for the shard; it is no renewal. */
 export const asked = (claim: Claim, by: string): Claim => ({ ...claim, wantedBy: Option.some(by) })

@@ -19,7 +19,9 @@ export const LeaseRecord = Schema.Struct({
   /** Rises with each renewal; an observer that sees it stand still counts the time itself. */
   beat: Schema.Natural,
   /** A worker that asks for a graceful handoff. */
-  wantedBy: Schema.Option(Schema.String)
+  wantedBy: Schema.Option(Schema.String),
+  /** An operator has paused the shard: its owner lets it go, and nobody takes it. */
+  isPaused: Schema.optionalKey(Schema.Boolean)
 })
 /** A claim on a shard. */
 export type LeaseRecord = typeof LeaseRecord.Type

@@ -40,7 +40,9 @@ export const LeaseStatus = Schema.Struct({
   owner: Schema.optionalKey(Schema.String),
   epoch: Count,
   /** Milliseconds since this worker saw the claim renewed. */
-  unchangedMs: Count
+  unchangedMs: Count,
+  /** An operator has paused the shard. */
+  isPaused: Schema.optionalKey(Schema.Boolean)
 })
 
 /** This worker's shards, and all claims that it sees. */
@@ -53,4 +55,48 @@ export const workerStatus = operation({
     shards: Schema.Array(ShardStatus),
     leases: Schema.Array(LeaseStatus)
   })
+})
+
+const OneShard = Schema.Struct({ shard: Schema.String })
+const Done = Schema.Struct({})
+
+/**
+ * Lets a shard rest: its owner flushes and lets it go, nobody takes it. Ask a worker that knows the
+ * shard's claim. Errors: `no-such-shard`, `conflict`, `unavailable`.
+ */
+export const pauseShard = operation({
+  service: "worker",
+  name: "pause-shard",
+  request: OneShard,
+  response: Done
+})
+
+/** Lets a paused shard go on. Errors: as for `pauseShard`. */
+export const resumeShard = operation({
+  service: "worker",
+  name: "resume-shard",
+  request: OneShard,
+  response: Done
+})
+
+/**
+ * Hands a shard to another worker, flushed first. Ask its owner. Errors: as for `pauseShard`, and
+ * `not-owner`, `not-elsewhere`.
+ */
+export const moveShard = operation({
+  service: "worker",
+  name: "move-shard",
+  request: Schema.Struct({ shard: Schema.String, to: WorkerId }),
+  response: Done
+})
+
+/**
+ * Sets where a paused shard goes on: behind a position, or at its oldest record without one.
+ * Errors: as for `pauseShard`, and `not-paused`.
+ */
+export const resetShard = operation({
+  service: "worker",
+  name: "reset-shard",
+  request: Schema.Struct({ shard: Schema.String, after: Schema.optionalKey(Schema.BigInt) }),
+  response: Done
 })

@@ -166,19 +166,19 @@ const carryOut = Effect.fnUntraced(function* (
   switch (action._tag) {
     case "Claim": {
       if (!ownership.isAccepting) return false
-      if (!(yield* write(ownership, action.claim, action.expected))) return true
+      if (!(yield* writeClaim(ownership, action.claim, action.expected))) return true
       yield* start(ownership, action.claim, begunAt)
       return false
     }
     case "Renew": {
       const one = ownership.held.get(action.claim.shard)
       if (one?.epoch !== action.claim.epoch) return false
-      if (!(yield* write(ownership, action.claim, action.expected))) return true
+      if (!(yield* writeClaim(ownership, action.claim, action.expected))) return true
       one.renewedAt = begunAt
       return false
     }
     case "Ask":
-      yield* write(ownership, action.claim, action.expected)
+      yield* writeClaim(ownership, action.claim, action.expected)
       return false
     case "HandOff":
       yield* handOff(ownership, action.shard)
@@ -190,7 +190,8 @@ const carryOut = Effect.fnUntraced(function* (
   }
 })
 
-const write = Effect.fnUntraced(function* (
+/** Writes a claim; false where somebody else has written it meanwhile. */
+export const writeClaim = Effect.fnUntraced(function* (
   ownership: Ownership,
   record: LeaseRecord,
   expected: Option.Option<bigint>
@@ -242,14 +243,14 @@ const ended = Effect.fnUntraced(function* (
   // this write succeeds, and the shard goes on above every epoch that was ever used.
   const begunAt = monotonicMs(ownership.clock)
   const record = raised(claim.record, end.aboveEpoch)
-  const isWritten = yield* write(ownership, record, Option.some(claim.revision)).pipe(
+  const isWritten = yield* writeClaim(ownership, record, Option.some(claim.revision)).pipe(
     Effect.catch((error) => Effect.as(Effect.logWarning(error.message), false))
   )
   if (isWritten) yield* start(ownership, record, begunAt)
 })
 
 /** Begins to drain a shard, to be released when that is done. */
-const handOff = Effect.fnUntraced(function* (ownership: Ownership, shard: string) {
+export const handOff = Effect.fnUntraced(function* (ownership: Ownership, shard: string) {
   const one = ownership.held.get(shard)
   if (one === undefined || one.isDraining) return
   one.isDraining = true
@@ -286,6 +287,6 @@ const release = Effect.fnUntraced(function* (
     if (found === undefined || found.record.epoch !== epoch) return
     if (Option.getOrUndefined(found.record.owner) !== ownership.config.worker) return
     const record = released(found.record)
-    if (yield* write(ownership, record, Option.some(found.revision))) return
+    if (yield* writeClaim(ownership, record, Option.some(found.revision))) return
   }
 })

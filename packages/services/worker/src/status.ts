@@ -19,6 +19,7 @@ export const statusOf = (
     shard: record.shard,
     epoch: record.epoch,
     unchangedMs: Math.max(0, Math.round(monotonicMs(ownership.clock) - changedAt)),
+    ...(record.isPaused === true ? { isPaused: true } : {}),
     ...Option.match(record.owner, { onNone: () => ({}), onSome: (owner) => ({ owner }) })
   }))
 })

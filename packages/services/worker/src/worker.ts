@@ -15,7 +15,7 @@
  */
 import type { Lease } from "@holdfast/records"
 import type { Messaging, MessagingError } from "@holdfast/messaging"
-import { serveOperation, WorkerOperations } from "@holdfast/wire"
+import { type Operation, serveOperation, type ServiceError, WorkerOperations } from "@holdfast/wire"
 import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import type { WorkerConfig } from "./config.ts"
 import {
@@ -25,6 +25,7 @@ import {
   renewLeases,
   stopLapsed
 } from "./leases.ts"
+import { moveShard, resetShard, setPaused } from "./shard-orders.ts"
 import type { ShardPorts } from "./shard.ts"
 import { statusOf } from "./status.ts"
 
@@ -68,6 +69,7 @@ const makeWorker = Effect.fnUntraced(function* (
   }
   yield* serveOperation(WorkerOperations.workerStatus, serving)
   yield* serveOperation(WorkerOperations.workerStatus, { ...serving, instance: config.worker })
+  yield* serveOrders(ownership, ports)
   const drain = Effect.provide(drainAll(ownership), ports)
   // Added after the status is served, so that it closes first: a drain can be watched.
   yield* Effect.addFinalizer(() =>
@@ -84,6 +86,30 @@ const makeWorker = Effect.fnUntraced(function* (
   yield* Effect.forkIn(every(config.leaseRenewalMs, renewal), inner)
   yield* Effect.forkIn(every(guardIntervalMs, guard), inner)
   return Worker.of({ status, drain })
+})
+
+/** Serves what an operator orders about shards, under this worker's own name. */
+const serveOrders = Effect.fnUntraced(function* (
+  ownership: Ownership,
+  ports: Context.Context<Lease | ShardPorts>
+) {
+  const { cluster, worker } = ownership.config
+  const order = <Request>(
+    operation: Operation<Request, object>,
+    carryOut: (request: Request) => Effect.Effect<void, ServiceError, Lease | ShardPorts>
+  ) =>
+    serveOperation(operation, {
+      cluster,
+      instance: worker,
+      concurrency: 1,
+      backlog: statusBacklog,
+      handler: (request) => Effect.as(Effect.provide(carryOut(request), ports), { response: {} })
+    })
+  const { moveShard: move, pauseShard, resetShard: reset, resumeShard } = WorkerOperations
+  yield* order(pauseShard, ({ shard }) => setPaused(ownership, { shard, isPaused: true }))
+  yield* order(resumeShard, ({ shard }) => setPaused(ownership, { shard, isPaused: false }))
+  yield* order(move, (request) => moveShard(ownership, request))
+  yield* order(reset, ({ after, shard }) => resetShard(ownership, { shard, after }))
 })
 
 const every = <R>(intervalMs: number, work: Effect.Effect<void, never, R>) =>
