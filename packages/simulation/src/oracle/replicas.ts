@@ -34,19 +34,25 @@ const decode = (application: string, state: Uint8Array): Replica | null => {
   return replica
 }
 
+/** Every intact partition on a peer's disk; what is unchanged is decoded once. */
+const replicasOn = (cluster: SimulatedCluster, peer: string): ReadonlyArray<DurableReplica> =>
+  durablePartitions(cluster.site.disk(peer).cells("partitions")).flatMap(
+    ({ application, key, state }) => {
+      const replica = decode(application, state)
+      return replica === null ? [] : [{ peer, application, key, replica }]
+    }
+  )
+
+/** Whatever any peer has saved, also one who died for good since. */
+export const everySavedReplica = (cluster: SimulatedCluster): ReadonlyArray<DurableReplica> =>
+  cluster.peers.flatMap(({ name }) => replicasOn(cluster, name))
+
 /**
  * Every intact partition in the stores of the peers that belong to the cluster; what is unchanged
  * is decoded once. What those hold who died for good is nobody's any more.
  */
 export const durableReplicas = (cluster: SimulatedCluster): ReadonlyArray<DurableReplica> =>
-  cluster.peers.flatMap(({ isOutside, name: peer }) =>
-    (isOutside ? [] : durablePartitions(cluster.site.disk(peer).cells("partitions"))).flatMap(
-      ({ application, key, state }) => {
-        const replica = decode(application, state)
-        return replica === null ? [] : [{ peer, application, key, replica }]
-      }
-    )
-  )
+  cluster.peers.flatMap(({ isOutside, name }) => (isOutside ? [] : replicasOn(cluster, name)))
 
 /** The owners of a key by the newest distribution that the peers agree on. */
 export const ownersIn = (cluster: SimulatedCluster, key: string): ReadonlyArray<string> => {

@@ -14,7 +14,7 @@ import { type FoundRecord, type IndexCursor, type IndexPage, PeerClient } from "
 import { keyFromBigInt } from "@holdfast/keyspace"
 import { makeRequestId } from "@holdfast/wire"
 import { Clock, Effect, Option, Result, Schedule, Schema, Stream } from "effect"
-import { durableReplicas, ownersIn } from "../oracle/replicas.ts"
+import { durableReplicas, everySavedReplica, ownersIn } from "../oracle/replicas.ts"
 import type { RandomSource } from "../random-source.ts"
 import { anyTag, ledgerName } from "./ledger.ts"
 import type { MakeWorkload, WorkloadOptions } from "./workload.ts"
@@ -37,6 +37,8 @@ interface Book {
 }
 
 const partitionsMax = 6
+/** Written to once, before anything fails: only what moves keys brings them to new owners. */
+const quietPartitions = 8
 const pageRecords = 3
 /** A write is confirmed by a majority; the others of its owners have it so much later at most. */
 const spreadMillisMax = 5_000
@@ -58,7 +60,7 @@ const send = Effect.fnUntraced(function* (book: Book, write: Write) {
   yield* peers.request({ ...request, writeConcern: "majority" })
   const { cluster } = book.options
   const owners = ownersIn(cluster, key)
-  const holders = durableReplicas(cluster).filter(
+  const holders = everySavedReplica(cluster).filter(
     (held) =>
       held.application === ledgerName &&
       held.key === key &&
@@ -71,9 +73,8 @@ const send = Effect.fnUntraced(function* (book: Book, write: Write) {
   write.confirmedAt = cluster.site.time.nowMicros
 })
 
-const write = Effect.fnUntraced(function* (book: Book) {
+const write = Effect.fnUntraced(function* (book: Book, key: string) {
   const requestId = yield* makeRequestId
-  const key = book.random.pick(book.keys) ?? ""
   const word = `w${book.writes.length}`
   const made: Write = { key, word, requestId, confirmedAt: Infinity }
   book.writes.push(made)
@@ -124,10 +125,11 @@ const search = Effect.fnUntraced(function* (book: Book) {
 
 const step = (book: Book) => {
   const drawn = book.random.nextDoubleUnsafe()
-  if (drawn < 0.75) return write(book)
+  const key = book.random.pick(book.keys) ?? ""
+  if (drawn < 0.75) return write(book, key)
   if (drawn < 0.85) return search(book)
   const unconfirmed = book.random.pick(book.writes.filter(isOpen))
-  return unconfirmed === undefined ? write(book) : send(book, unconfirmed)
+  return unconfirmed === undefined ? write(book, key) : send(book, unconfirmed)
 }
 
 const program = Effect.fnUntraced(function* (book: Book) {
@@ -190,10 +192,11 @@ const audit = Effect.fnUntraced(function* (book: Book) {
 
 /** Makes the workload of partitions. */
 export const partitions: MakeWorkload = (options) => {
-  const keys = Array.from({ length: partitionsMax }, (_, index) => keyOf(index + 1))
+  const all = Array.from({ length: partitionsMax + quietPartitions }, (_, at) => keyOf(at + 1))
+  const keys = all.slice(0, partitionsMax)
   const book: Book = { options, random: options.random, keys, writes: [] }
   return {
-    prepare: Effect.void,
+    prepare: Effect.forEach(all.slice(partitionsMax), (key) => write(book, key), { discard: true }),
     programs: options.cluster.clients.map(() => program(book)),
     oracles: [],
     audit: audit(book)
