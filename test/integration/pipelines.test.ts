@@ -120,6 +120,7 @@ it("the example writes every record's line, in order, through a kill of its work
 }, 180_000)
 
 describe("a pipeline that cannot be run is refused with one sentence", () => {
+  const checked = (): ReadonlyArray<string> => ["--id", "w1", "--nats", server.url, "--check"]
   const moduleOf = (name: string, text: string): string => {
     const path = join(folder, name)
     writeFileSync(path, text)
@@ -188,7 +189,7 @@ describe("a pipeline that cannot be run is refused with one sentence", () => {
       sentence: /there is no option "batchRecord"; did you mean "batchRecords"\?/
     }
   ])("$name", async ({ args, sentence }) => {
-    const { status, stderr } = await holdfast(["worker", "--id", "w1", "--check", ...args()])
+    const { status, stderr } = await holdfast(["worker", ...checked(), ...args()])
     expect(status).toBe(1)
     expect(stderr).toMatch(sentence)
     expect(stderr.trim().split("\n")).toHaveLength(1)
@@ -198,7 +199,7 @@ describe("a pipeline that cannot be run is refused with one sentence", () => {
     const file = join(folder, "options.json")
     writeFileSync(file, JSON.stringify({ directory, ending: ".txt" }))
     const args = ["--pipeline", example, "--options", file, "--stream", "ORDERS"]
-    const checked = await holdfast(["worker", "--id", "w1", "--check", ...args])
-    expect(checked).toMatchObject({ status: 0, stderr: "" })
+    const answer = await holdfast(["worker", ...checked(), ...args])
+    expect(answer).toMatchObject({ status: 0, stderr: "" })
   })
 })

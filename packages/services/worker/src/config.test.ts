@@ -27,7 +27,10 @@ describe("the configuration of a worker", () => {
       { flushIntervalsMs: 5 },
       'there is no option "flushIntervalsMs"; did you mean "flushIntervalMs"?'
     ],
-    [{ max_pending: 5 }, /there is no option "max_pending"; there are cluster, worker, group, limits/],
+    [
+      { max_pending: 5 },
+      /there is no option "max_pending"; there are cluster, worker, group, limits/
+    ],
     [{ batchRecords: 0 }, /batchRecords/],
     [{ limits: { records: 0 } }, /limits/],
     [{ limits: { record: 5 } }, 'there is no option "record"; did you mean "records"?'],
