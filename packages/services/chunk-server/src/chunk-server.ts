@@ -19,6 +19,7 @@ import {
 import { ChunkServerOperations, serveOperation } from "@holdfast/wire"
 import { Effect, type Scope } from "effect"
 import { startCommands } from "./commands.ts"
+import { declareCounters } from "./counters.ts"
 import { makeDeviceSet } from "./device-set.ts"
 import { beatForEver, type Heart, sayGoodbye } from "./heartbeat.ts"
 import { showForEver } from "./metrics.ts"
@@ -109,6 +110,7 @@ export const startChunkServer = Effect.fnUntraced(function* (
   yield* serveStatus(heart)
   yield* Effect.addFinalizer(() => sayGoodbye(heart))
   yield* Effect.forkScoped(beatForEver(heart))
+  yield* declareCounters
   yield* Effect.forkScoped(showForEver(heart))
   return { url, status: statusOf(heart) }
 })

@@ -14,6 +14,13 @@ const scrubbedTotal = Metric.counter("holdfast_chunk_server_scrubbed_total", {
   incremental: true
 })
 
+/** Shows every counter from the start: what has not happened yet is 0, not absent. */
+export const declareCounters: Effect.Effect<void> = Effect.gen(function* () {
+  yield* Metric.value(readsTotal)
+  yield* Metric.value(writtenBytesTotal)
+  yield* Metric.value(Metric.withAttributes(scrubbedTotal, { outcome: "checked" }))
+})
+
 /** A read has begun. */
 export const countRead = Metric.update(readsTotal, 1)
 
