@@ -38,7 +38,7 @@ export const startLoad = (connection: NatsConnection, prefix: string): Load => {
   const stream = jetstream(connection)
   let perSecond = 200
   let sent = 0
-  let isOver = false
+  const ending = new AbortController()
   const publish = async (index: number): Promise<void> => {
     const { data, kind, subject } = messageOf(prefix, index)
     const block = headers()
@@ -46,7 +46,7 @@ export const startLoad = (connection: NatsConnection, prefix: string): Load => {
     await stream.publish(subject, data, { headers: block, msgID: `${prefix}-${index}` })
   }
   const loop = async (): Promise<void> => {
-    while (!isOver) {
+    while (!ending.signal.aborted) {
       const size = Math.max(1, Math.round((perSecond * pauseMs) / 1_000))
       const batch = Array.from({ length: size }, (_, at) => publish(sent + at))
       await Promise.all(batch)
@@ -61,7 +61,7 @@ export const startLoad = (connection: NatsConnection, prefix: string): Load => {
       perSecond = wanted
     },
     stop: async () => {
-      isOver = true
+      ending.abort()
       await running
       return sent
     }
