@@ -70,10 +70,10 @@ const gain = Effect.fnUntraced(function* (
   if (step === null || KeySet.isEmpty(gains)) return
   const known = membership.projected.step
   if (known?.ordinal !== step.ordinal || known.gained.includes(view.self.peer)) return
-  for (const peer of completeness.sourcesLeft(gains)) {
-    // Who does not answer now is asked again, as long as it is live.
-    yield* Effect.ignore(compareWith(parts, peer))
-  }
+  // One at a time: meanwhile the owners tell one another that this peer takes part, and the next
+  // of them differs in little. Who does not answer now is asked again, as long as it is live.
+  const [source] = completeness.sourcesLeft(gains)
+  if (source !== undefined) yield* Effect.ignore(compareWith(parts, source))
   if (membership.agreed.step !== step || !completeness.hasGained(gains)) return
   const event = { _tag: "Gained", ...lifeOf(parts), ordinal: step.ordinal } as const
   yield* recordChange(parts, { event, request: yield* makeRequestId })
