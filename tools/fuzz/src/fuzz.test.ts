@@ -1,7 +1,8 @@
 /** The fuzz finds what it is there to find, covers what there is, and says how to see it again. */
-import { readFileSync, readdirSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { runInProcess } from "./in-process.ts"
 import { operations } from "./live/hostile-messages.ts"
 import { mutateBytes } from "./mutate-bytes.ts"
@@ -76,8 +77,15 @@ describe("the cases", () => {
   })
 
   it("run for every target", async () => {
-    for (const target of targets) {
-      for (let at = 0; at < 5; at += 1) await target.run(randomOf(`test/${target.name}/${at}`))
+    const folder = mkdtempSync(join(tmpdir(), "holdfast-fuzz-test-"))
+    vi.stubEnv("TMPDIR", folder)
+    try {
+      for (const target of targets) {
+        for (let at = 0; at < 5; at += 1) await target.run(randomOf(`test/${target.name}/${at}`))
+      }
+    } finally {
+      vi.unstubAllEnvs()
+      rmSync(folder, { recursive: true, force: true })
     }
   }, 60_000)
 })

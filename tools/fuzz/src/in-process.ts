@@ -1,4 +1,6 @@
 /** Runs the in-process targets in a thread and watches it: a case that hangs is a fault. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Worker } from "node:worker_threads"
 import type { CaseReport, CaseWork } from "./case-worker.ts"
@@ -23,9 +25,12 @@ export const runInProcess = ({
   ...work
 }: InProcessOptions): Promise<CaseReport> => {
   const shared = new SharedArrayBuffer(12)
+  // A thread that is ended leaves its files behind, so they all stand in one folder.
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-fuzz-"))
   const progress = new Int32Array(shared)
   const worker = new Worker(join(import.meta.dirname, "case-worker.ts"), {
     workerData: { ...work, shared } satisfies CaseWork,
+    env: { ...process.env, TMPDIR: folder },
     execArgv: ["--conditions=@holdfast/source", "--disable-warning=ExperimentalWarning"],
     resourceLimits: { maxOldGenerationSizeMb: heapMiBMax }
   })
@@ -52,7 +57,10 @@ export const runInProcess = ({
       if (isOver) return
       isOver = true
       clearInterval(watch)
-      void worker.terminate().then(() => resolve(report))
+      void worker.terminate().then(() => {
+        rmSync(folder, { recursive: true, force: true })
+        resolve(report)
+      })
     }
     worker.on("message", (report: CaseReport) => end(report))
     worker.on("error", (error: Error) => end(fault(`the thread died: ${error.message}`)))
