@@ -75,15 +75,14 @@ const release = Effect.fnUntraced(function* (context: AntiEntropyContext, addres
   }
 })
 
-/** Goes once over what is here and not owned; says how many such partitions there were. */
+/** Goes once over what is here and not owned. */
 export const releaseUnowned = Effect.fnUntraced(function* (
   context: AntiEntropyContext
-): Effect.fn.Return<number, PartitionStoreError, PartitionStore> {
+): Effect.fn.Return<void, PartitionStoreError, PartitionStore> {
   const { membership, view } = context
   const store = yield* PartitionStore
   const ranges = KeySet.difference(KeySet.full, membership.keysHeldBy(view.self.peer))
-  let found = 0
-  if (KeySet.isEmpty(ranges)) return found
+  if (KeySet.isEmpty(ranges)) return
   for (const application of context.applications.keys()) {
     if (isCluster(application)) continue
     let after = Option.none<string>()
@@ -94,11 +93,9 @@ export const releaseUnowned = Effect.fnUntraced(function* (
         ({ key }) => release(context, { application, key: PartitionKey.make(key) }),
         { concurrency: "unbounded", discard: true }
       )
-      found += page.length
       const last = page.at(-1)
       if (last === undefined || page.length < PAGE) break
       after = Option.some(last.key)
     }
   }
-  return found
 })

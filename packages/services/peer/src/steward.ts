@@ -1,7 +1,7 @@
 /**
  * Does what the cluster's agreement leaves each member to do.
  *
- *     first of this store's starts       ──▶ say so
+ *     first of this store's starts      ──▶ say so
  *     settled, and the keys lie wrongly ──▶ the first live member proposes a plan
  *     a step gives this peer keys       ──▶ compare with those who have them, then say so
  *     somebody was ejected              ──▶ put him out of every partition
