@@ -12,6 +12,7 @@ import { syncWith } from "./anti-entropy.ts"
 import { countOutcome, quarantinedPartitions, residentPartitions, roundsTotal } from "./metrics.ts"
 import { monotonicMillis } from "./monotonic.ts"
 import type { PeerParts } from "./peer.ts"
+import { endedSenderCodes } from "./peer-view.ts"
 import { mendDamaged } from "./repair.ts"
 
 const { Hello, helloName } = PeerReplicationOperations
@@ -52,8 +53,10 @@ export const compareWith = Effect.fnUntraced(function* (parts: PeerParts, peer: 
   if (Result.isSuccess(result)) return
   const { failure } = result
   // Who was cut off when it was put out hears of it here, and who left, that all know of it.
-  const end = failure instanceof ServiceError ? failure.code : ""
-  if (end === "ejected" || end === "left") parts.view.noteEnd(end)
+  const code = failure instanceof ServiceError ? failure.code : ""
+  for (const end of ["left", "ejected"] as const) {
+    if (code === endedSenderCodes[end]) parts.view.noteEnd(end)
+  }
   return yield* Effect.fail(failure)
 })
 

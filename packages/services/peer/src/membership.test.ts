@@ -230,6 +230,24 @@ describe("an ejection", () => {
     })
   )
 
+  it.live("who meets one that was put out, and does not know it, goes on", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* filled(["a", "b", "c", "d"], 10, { requestMillis: 500 })
+      yield* cluster.stop("c")
+      yield* Effect.ignore(cluster.eject("b", "a"))
+      yield* cluster.stop("a")
+      yield* cluster.stop("d")
+      const c = yield* cluster.start("c")
+      yield* Effect.sleep(400)
+      assert.strictEqual(c.parts.view.end, null)
+      yield* cluster.start("a")
+      yield* cluster.start("d")
+      yield* settled(cluster, "c", ["a", "c", "d"])
+      assert.strictEqual(c.parts.view.end, null)
+      assert.deepStrictEqual(yield* found(cluster, "c", 25), sortedKeys(10))
+    })
+  )
+
   it.live(
     "peer-B2, peer-B31: one that never came; a search does not route to it, a new life joins",
     () =>

@@ -32,7 +32,9 @@ const RETRIED = new Set([
   "storage-full",
   "storage-unavailable",
   "not-an-owner",
-  "fenced"
+  "fenced",
+  "left",
+  "ejected"
 ])
 const SLICE_MILLIS_MIN = 250
 const ROUND_PAUSE_MILLIS = 100

@@ -135,8 +135,14 @@ const staleSender = ({ boot, incarnation, peer }: PeerLife): ServiceError =>
     message: `${peer} in incarnation ${incarnation}, boot ${boot} is not the one that counts`
   })
 
+/**
+ * How one is refused whose own life is over. The codes are not those of a process that itself serves
+ * no more: who hears those knows nothing about himself.
+ */
+export const endedSenderCodes = { left: "sender-left", ejected: "sender-ejected" } as const
+
 const endedSender = ({ incarnation, peer }: PeerLife, end: "left" | "ejected"): ServiceError =>
   new ServiceError({
-    code: end,
+    code: endedSenderCodes[end],
     message: `${peer} in incarnation ${incarnation} has ${end === "left" ? "left" : "been ejected"}`
   })
