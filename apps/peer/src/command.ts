@@ -40,6 +40,11 @@ const settings = {
   }),
   zone: optionalText(PlainText, {
     description: "With --join: the rack or building; copies of a key avoid sharing one"
+  }),
+  application: optionalList(PlainText, {
+    description:
+      "An application to host beside the catalogue, repeatable: counter, registers or a module's path",
+    variables: ["HOLDFAST_APPLICATIONS"]
   })
 }
 
@@ -77,10 +82,13 @@ export const peerCommand = serviceCommand({
       yield* natsOptionsOf(values, connection)
       // The other commands need not wait for the service to load.
       const { peerProcess, servePeer } = yield* Effect.promise(() => import("./peer-process.ts"))
+      const { loadApplications } = yield* Effect.promise(() => import("./load-application.ts"))
+      const applications = yield* loadApplications(values.application ?? [])
       const layer = peerProcess({
         cluster,
         peer: id,
         founders,
+        applications,
         ...(join ? { capacity: capacityOf(values) } : {}),
         directory: data
       }).pipe(

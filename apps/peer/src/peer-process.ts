@@ -3,7 +3,12 @@ import { filePartitionStore } from "@holdfast/adapter-file"
 import { makeCatalogue } from "@holdfast/catalogue"
 import { cataloguePlatform } from "@holdfast/client"
 import { failure, sayReady } from "@holdfast/process"
-import { hostApplication, Peer, type PeerTimes } from "@holdfast/service-peer"
+import {
+  hostApplication,
+  type HostedApplication,
+  Peer,
+  type PeerTimes
+} from "@holdfast/service-peer"
 import type { ClusterId, PeerId } from "@holdfast/wire"
 import { Context, Effect, Layer } from "effect"
 
@@ -15,16 +20,23 @@ export interface PeerProcessOptions {
   readonly founders: ReadonlyArray<PeerId>
   /** What a peer that joins brings. */
   readonly capacity?: { readonly weight: number; readonly zone?: string }
+  /** What it hosts beside the catalogue; each peer of a cluster is told the same. */
+  readonly applications?: ReadonlyArray<HostedApplication>
   readonly directory: string
   readonly times?: Partial<PeerTimes>
 }
 
 /** Runs a peer for as long as the layer lives. */
-export const peerProcess = ({ directory, founders, ...options }: PeerProcessOptions) =>
+export const peerProcess = ({
+  applications = [],
+  directory,
+  founders,
+  ...options
+}: PeerProcessOptions) =>
   Peer.layer({
     ...options,
     founders: founders.map((peer) => ({ peer })),
-    applications: [hostApplication(makeCatalogue(cataloguePlatform))]
+    applications: [hostApplication(makeCatalogue(cataloguePlatform)), ...applications]
   }).pipe(Layer.provide(filePartitionStore({ directory, clusterId: options.cluster })))
 
 /** Serves until the process is stopped, or the peer has left its cluster or was put out of it. */

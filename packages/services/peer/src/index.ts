@@ -1,5 +1,11 @@
 /** The peer: partitions, their propagation, requests, index and search. */
 export type { Address } from "./address.ts"
+export {
+  type ApplicationModule,
+  ApplicationModuleError,
+  applicationOf,
+  defineApplication
+} from "./application-module.ts"
 export { agreedState, hostCluster } from "./cluster-partition.ts"
 export { StartRefused } from "./identity.ts"
 export type { Identity } from "./identity.ts"

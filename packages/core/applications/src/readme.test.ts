@@ -1,0 +1,3 @@
+import { describeReadmeExample } from "@holdfast/suites"
+
+describeReadmeExample(import.meta.url)
