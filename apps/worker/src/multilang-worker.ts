@@ -12,7 +12,7 @@ import { MultiLangDaemon, multiLangDaemon } from "@holdfast/adapter-multilang"
 import type { Messaging, MessagingError } from "@holdfast/messaging"
 import { type CommandFailure, failure } from "@holdfast/process"
 import { type Pipeline, Worker, type WorkerConfig } from "@holdfast/service-worker"
-import { Effect, Layer, Option } from "effect"
+import { type Duration, Effect, Layer, Option } from "effect"
 
 /** How a child runs. */
 export interface MultiLangWorkerOptions<E, R> {
@@ -39,6 +39,7 @@ export const childSettings = {
 }
 
 const fenceDeadline = "3 seconds"
+const takeDeadline = "5 seconds"
 
 /** Runs until the daemon closes the input; a daemon that cannot be understood is a failure. */
 export const multiLangWorker = <E, R>(
@@ -57,6 +58,7 @@ const serveDaemon = Effect.gen(function* () {
   const daemon = yield* MultiLangDaemon
   const worker = yield* Worker
   const finishing = daemon.shutdownRequested.pipe(
+    Effect.andThen(taken(worker)),
     Effect.andThen(worker.drain),
     Effect.andThen(daemon.drained)
   )
@@ -67,12 +69,23 @@ const serveDaemon = Effect.gen(function* () {
   if (end._tag === "Fault") yield* failure(`the daemon cannot be understood: ${end.message}`)
 })
 
+/** Waits until the worker holds its shard, or holds it no more; whether that came in time. */
+const holds = (worker: Worker["Service"], wanted: boolean, deadline: Duration.Input) => {
+  const isSo = Effect.map(worker.status, ({ shards }) => shards.length > 0 === wanted)
+  const waiting = Effect.gen(function* () {
+    while (!(yield* isSo)) yield* Effect.sleep("20 millis")
+  })
+  return Effect.map(Effect.timeoutOption(waiting, deadline), Option.isSome)
+}
+
+/**
+ * Waits until the worker has taken the shard up: what the daemon has handed over before that is
+ * taken in, so a drain must not come first and find nothing.
+ */
+const taken = (worker: Worker["Service"]) => holds(worker, true, takeDeadline)
+
 /** Waits until the shard has stopped: a drain after that finds nothing to flush. */
 const fenced = Effect.fnUntraced(function* (worker: Worker["Service"]) {
-  const isHeld = Effect.map(worker.status, ({ shards }) => shards.length > 0)
-  const stopping = Effect.gen(function* () {
-    while (yield* isHeld) yield* Effect.sleep("20 millis")
-  })
-  const answer = yield* Effect.timeoutOption(stopping, fenceDeadline)
-  if (Option.isNone(answer)) yield* Effect.logWarning("the shard has not stopped in time")
+  const isStopped = yield* holds(worker, false, fenceDeadline)
+  if (!isStopped) yield* Effect.logWarning("the shard has not stopped in time")
 })
