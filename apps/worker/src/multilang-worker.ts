@@ -58,7 +58,7 @@ const serveDaemon = Effect.gen(function* () {
   const daemon = yield* MultiLangDaemon
   const worker = yield* Worker
   const finishing = daemon.shutdownRequested.pipe(
-    Effect.andThen(taken(worker)),
+    Effect.andThen(takenIn(daemon, worker)),
     Effect.andThen(worker.drain),
     Effect.andThen(daemon.drained)
   )
@@ -69,23 +69,36 @@ const serveDaemon = Effect.gen(function* () {
   if (end._tag === "Fault") yield* failure(`the daemon cannot be understood: ${end.message}`)
 })
 
-/** Waits until the worker holds its shard, or holds it no more; whether that came in time. */
-const holds = (worker: Worker["Service"], wanted: boolean, deadline: Duration.Input) => {
-  const isSo = Effect.map(worker.status, ({ shards }) => shards.length > 0 === wanted)
+const pollInterval = "20 millis"
+
+/** Waits until something is so; whether that came in time. */
+const waitUntil = (isSo: Effect.Effect<boolean>, deadline: Duration.Input) => {
   const waiting = Effect.gen(function* () {
-    while (!(yield* isSo)) yield* Effect.sleep("20 millis")
+    while (!(yield* isSo)) yield* Effect.sleep(pollInterval)
   })
   return Effect.map(Effect.timeoutOption(waiting, deadline), Option.isSome)
 }
 
 /**
- * Waits until the worker has taken the shard up: what the daemon has handed over before that is
- * taken in, so a drain must not come first and find nothing.
+ * Waits until the worker has read all that the daemon has handed over, so that a drain does not come
+ * first and find nothing. What is not taken in by the deadline comes again, to whoever is next.
  */
-const taken = (worker: Worker["Service"]) => holds(worker, true, takeDeadline)
+const takenIn = (daemon: MultiLangDaemon["Service"], worker: Worker["Service"]) =>
+  waitUntil(
+    Effect.map(Effect.all([daemon.newest, worker.status]), ([newest, { shards }]) => {
+      const [shard] = shards
+      if (shard === undefined || shard.state === "starting") return false
+      const places = [shard.read, shard.checkpoint]
+      return newest === undefined || places.some((one) => one !== undefined && one >= newest)
+    }),
+    takeDeadline
+  )
 
 /** Waits until the shard has stopped: a drain after that finds nothing to flush. */
 const fenced = Effect.fnUntraced(function* (worker: Worker["Service"]) {
-  const isStopped = yield* holds(worker, false, fenceDeadline)
+  const isStopped = yield* waitUntil(
+    Effect.map(worker.status, ({ shards }) => shards.length === 0),
+    fenceDeadline
+  )
   if (!isStopped) yield* Effect.logWarning("the shard has not stopped in time")
 })

@@ -19,6 +19,8 @@ export class MultiLangDaemon extends Context.Service<
   {
     /** Returns when the daemon wants the child to flush and to checkpoint for the last time. */
     readonly shutdownRequested: Effect.Effect<void>
+    /** The position of the newest record that it has handed over; none before the first. */
+    readonly newest: Effect.Effect<bigint | undefined>
     /** Says that this is done: the daemon gets its answer. */
     readonly drained: Effect.Effect<void>
     /** Says that the process leaves by itself: a checkpoint waits for no further action. */
@@ -43,6 +45,7 @@ export const multiLangDaemon = (
       yield* Effect.forkScoped(endOfShard)
       const daemon = MultiLangDaemon.of({
         shutdownRequested: changes.waitUntil(() => session.isShutdownRequested),
+        newest: Effect.sync(() => session.retained.newest),
         drained: Effect.sync(() => connection.change((one) => one.markDrained())),
         leaving: Effect.sync(() => connection.change((one) => (one.isClosing = true))),
         ended: Effect.suspend(() =>
