@@ -80,8 +80,9 @@ const waitUntil = (isSo: Effect.Effect<boolean>, deadline: Duration.Input) => {
 }
 
 /**
- * Waits until the worker has read all that the daemon has handed over, so that a drain does not come
- * first and find nothing. What is not taken in by the deadline comes again, to whoever is next.
+ * Waits until the worker has read all that the daemon has handed over, so that a drain does not
+ * come first and find nothing. What is not taken in by the deadline comes again, to whoever is
+ * next.
  */
 const takenIn = (daemon: MultiLangDaemon["Service"], worker: Worker["Service"]) =>
   waitUntil(

@@ -136,8 +136,8 @@ const staleSender = ({ boot, incarnation, peer }: PeerLife): ServiceError =>
   })
 
 /**
- * How one is refused whose own life is over. The codes are not those of a process that itself serves
- * no more: who hears those knows nothing about himself.
+ * How one is refused whose own life is over. The codes are not those of a process that itself
+ * serves no more: who hears those knows nothing about himself.
  */
 export const endedSenderCodes = { left: "sender-left", ejected: "sender-ejected" } as const
 
