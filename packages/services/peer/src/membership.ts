@@ -85,6 +85,14 @@ export class Membership {
     return this.#members
   }
 
+  /**
+   * How many members should hold a key: what a write concern counts by where owners are gone and
+   * nobody has taken their place yet.
+   */
+  get copiesWanted(): number {
+    return Math.min(this.#agreed.factor, this.#agreed.members.length)
+  }
+
   /** How a life ended, as all agree; null if it has not. */
   endOf(life: Life): "left" | "ejected" | null {
     return endOf(this.#agreed, life)

@@ -58,8 +58,11 @@ const writeStep =
   (local, resident) => {
     const { ownership, settings } = context
     const address = { application: request.application, key: request.key }
-    const base = local ?? ownership.birthOf(address)
-    if (base === null) return Result.fail(noOwner(address))
+    const known = local ?? ownership.birthOf(address)
+    if (known === null) return Result.fail(noOwner(address))
+    // Owners are let in before the write: one that came behind it would count as a holder of what
+    // was folded without it.
+    const base = withOwners(known, address, ownership)
     const applied = base.apply({
       issuer: ownership.self,
       events: request.events,
@@ -68,11 +71,11 @@ const writeStep =
     })
     if (Result.isFailure(applied)) return Result.fail(refusalOf(applied.failure))
     const { id, outputs, replica } = applied.success
-    const next = replica === local ? replica : withOwners(replica, address, ownership)
+    const next = replica === base ? base : withOwners(replica, address, ownership)
     const room = stateRoom(context)
     if (next !== local && next.bytes().length > room) return Result.fail(tooLarge(address, room))
     if (next !== local) resident.isWriter = true
-    const participants = next.participants().length
+    const participants = Math.max(next.participants().length, context.membership.copiesWanted)
     return Result.succeed({ replica: next, value: { outputs, id, participants } })
   }
 

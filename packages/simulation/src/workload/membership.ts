@@ -59,7 +59,8 @@ const eject = Effect.fnUntraced(function* ({ cluster, random }: WorkloadOptions)
   const { site } = cluster
   const state = agreedCluster(cluster)
   const active = state?.members.filter(({ phase }) => phase === "active") ?? []
-  if (state === undefined || !isWhole(state) || active.length <= membersMin) return
+  const isOneGone = active.some(({ peer }) => site.outside.has(peer))
+  if (state === undefined || isOneGone || !isWhole(state) || active.length <= membersMin) return
   const chosen = random.pick(active)?.peer ?? ""
   site.trace.add(`${chosen} dies for good`)
   site.outside.add(chosen)
