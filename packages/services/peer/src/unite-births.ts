@@ -7,6 +7,8 @@
  *
  * 1. At most one of the two has folded anything, as an owner of both acknowledges one of them only;
  *    that one stays. If neither has, the one of the lower epoch stays. So all choose alike.
+ *    An ejection can seal folds without that owner; two births that have both folded are
+ *    refused and stay as they are, each with all of its writes (docs/adr/0009).
  * 2. The requests of the other are pending, all of them, and are applied to the one that stays
  *    under their own ids: each counts once, whoever brings it.
  * 3. Only who takes part in the one that stays can do that. Others keep what they have until they
@@ -32,7 +34,7 @@ export interface TwoBirths {
 const different = (what: string): ServiceError =>
   new ServiceError({ code: "different-origins", message: `the partition was born twice; ${what}` })
 
-/** Which birth stays; none when each has folded something, which no distribution leads to. */
+/** Which birth stays; none when each has folded something. */
 const remaining = ({ incoming, local }: TwoBirths): Replica | null => {
   if (local.hasFolded() && incoming.hasFolded()) return null
   if (local.hasFolded() || incoming.hasFolded()) return local.hasFolded() ? local : incoming
