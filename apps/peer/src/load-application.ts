@@ -4,34 +4,19 @@
  *
  *     counter | registers | ./path/to/module.ts
  */
-import { existsSync } from "node:fs"
-import { resolve } from "node:path"
-import { pathToFileURL } from "node:url"
 import { counter, registers } from "@holdfast/applications"
 import { catalogueName } from "@holdfast/catalogue"
-import { type CommandFailure, failure } from "@holdfast/process"
+import { type CommandFailure, failure, importModuleFile } from "@holdfast/process"
 import { applicationOf, hostApplication, type HostedApplication } from "@holdfast/service-peer"
 import { Effect, Result } from "effect"
-
-const firstLine = (error: unknown): string =>
-  (error instanceof Error ? error.message || error.name : String(error)).split("\n")[0] ?? ""
 
 const loadModule = Effect.fnUntraced(function* (
   named: string
 ): Effect.fn.Return<HostedApplication, CommandFailure> {
-  const path = resolve(named)
-  if (!existsSync(path)) {
-    return yield* failure(
-      `there is no application "${named}"; right would be counter, registers, or the path of a module`
-    )
-  }
-  const exports = yield* Effect.tryPromise({
-    try: (): Promise<unknown> => import(pathToFileURL(path).href),
-    catch: (error) =>
-      failure(
-        `${named} cannot be loaded as a module: ${firstLine(error)}; right would be a file of ` +
-          "JavaScript or TypeScript that Node runs as it is"
-      )
+  const exports = yield* importModuleFile({
+    named,
+    kind: "application",
+    shipped: ["counter", "registers"]
   })
   const application = applicationOf(exports, named)
   return Result.isSuccess(application)

@@ -17,7 +17,8 @@ import {
 import type { ClusterId, WorkerId } from "@holdfast/wire"
 import { Effect, type Layer, Predicate, Result, Schema } from "effect"
 import { identifierPattern } from "@holdfast/wire"
-import { loadPipeline, readOptions, type Surroundings } from "./load-pipeline.ts"
+import { loadPipeline, type Surroundings } from "./load-pipeline.ts"
+import { readOptions } from "./pipeline-options.ts"
 
 /** The settings. */
 export const pipelineSettings = {

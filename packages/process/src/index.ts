@@ -37,6 +37,7 @@ export {
 } from "./configuration/setting.ts"
 export { withoutUserInfo } from "./configuration/show-configuration.ts"
 export type { Typed, TypedSettings } from "./configuration/setting-flags.ts"
+export { firstLine, importModuleFile } from "./module-file.ts"
 export { natsConnections } from "./nats/nats-connections.ts"
 export { natsFlags, natsValuesOf } from "./nats/nats-flags.ts"
 export { natsOptionsOf, type NatsValues } from "./nats/nats-options.ts"

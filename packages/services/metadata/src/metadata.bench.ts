@@ -6,15 +6,14 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { crc32 } from "node:zlib"
 import { fileJournal } from "@holdfast/adapter-file"
 import { MemoryNetwork } from "@holdfast/adapter-memory"
-import { encodeJournal, type JournalEntry } from "@holdfast/chunk-map"
 import { Journal } from "@holdfast/storage"
 import { figuresOf } from "@holdfast/suites/figures"
 import { MetadataOperations } from "@holdfast/wire"
 import { Effect, Layer } from "effect"
 import { startMetadataService } from "./index.ts"
+import { copyOf, seedChunks } from "./testing/known-chunks.ts"
 import { ask, makePuppet, quickOptions, ready, write, type Puppet } from "./testing/world.ts"
 
 const say = figuresOf("metadata service")
@@ -27,26 +26,6 @@ const options = {
   map: { ...quickOptions.map, staleAfterMs: 1e9, deadAfterMs: 1e9, safeModeThreshold: 0 },
   service: { tickMs: 200, invariantsMs: 1e9 }
 }
-
-const copyOf = (index: number) => ({
-  fileId: 1 + (index >> 10),
-  chunkId: index & 1023,
-  version: 1 + index,
-  length: 1,
-  checksum: 1
-})
-
-/** Writes the journal of a service that knows the chunks of the report. */
-const seed = Effect.gen(function* () {
-  const journal = yield* Journal
-  const entries = function* (): Generator<JournalEntry> {
-    yield { _tag: "Marks", fileIdLimit: reported, versionLimit: reported + 1 }
-    for (let index = 0; index < reported; index++) {
-      yield { _tag: "Committed", ...copyOf(index), goal: 1 }
-    }
-  }
-  yield* journal.compact(encodeJournal(entries(), crc32))
-})
 
 /** Appends of 64 small records one after another: what the disk allows. */
 const baseline = Effect.gen(function* () {
@@ -97,7 +76,10 @@ const bench = Effect.gen(function* () {
   yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(directory, { recursive: true })))
   const network = yield* MemoryNetwork.make()
   const disk = yield* Effect.provide(baseline, fileJournal({ directory: join(directory, "base") }))
-  yield* Effect.provide(seed, fileJournal({ directory: join(directory, "journal") }))
+  yield* Effect.provide(
+    seedChunks(reported),
+    fileJournal({ directory: join(directory, "journal") })
+  )
   const started = performance.now()
   const ports = yield* Layer.build(
     Layer.merge(

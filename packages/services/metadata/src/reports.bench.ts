@@ -8,11 +8,8 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { crc32 } from "node:zlib"
 import { fileJournal } from "@holdfast/adapter-file"
 import { MemoryNetwork } from "@holdfast/adapter-memory"
-import { encodeJournal, type JournalEntry } from "@holdfast/chunk-map"
-import { Journal } from "@holdfast/storage"
 import { figuresOf } from "@holdfast/suites/figures"
 import {
   DeviceId,
@@ -23,6 +20,7 @@ import {
 } from "@holdfast/wire"
 import { Effect, Fiber, Layer, Logger } from "effect"
 import { startMetadataService } from "./index.ts"
+import { copyOf, seedChunks } from "./testing/known-chunks.ts"
 import { ask, makePuppet, quickOptions, type Puppet } from "./testing/world.ts"
 
 const say = figuresOf("metadata reports")
@@ -34,25 +32,6 @@ const tickMs = 200
 const allocationsASecond = 1_000
 const heartbeatEveryMs = 5
 const held = `${chunks.toLocaleString("en-US")} chunks`
-
-const copyOf = (index: number) => ({
-  fileId: 1 + (index >> 10),
-  chunkId: index & 1023,
-  version: 1 + index,
-  length: 1,
-  checksum: 1
-})
-
-const seed = Effect.gen(function* () {
-  const journal = yield* Journal
-  const entries = function* (): Generator<JournalEntry> {
-    yield { _tag: "Marks", fileIdLimit: chunks, versionLimit: chunks + 1 }
-    for (let index = 0; index < chunks; index++) {
-      yield { _tag: "Committed", ...copyOf(index), goal: 1 }
-    }
-  }
-  yield* journal.compact(encodeJournal(entries(), crc32))
-})
 
 const parts: ReadonlyArray<Uint8Array> = Array.from(
   { length: Math.ceil(chunks / partCopies) },
@@ -169,7 +148,7 @@ const measureHerd = Effect.gen(function* () {
 const bench = Effect.gen(function* () {
   const directory = mkdtempSync(join(tmpdir(), "holdfast-reports-bench-"))
   yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(directory, { recursive: true })))
-  yield* Effect.provide(seed, fileJournal({ directory }))
+  yield* Effect.provide(seedChunks(chunks), fileJournal({ directory }))
   const safe = { safeModeThreshold: 0.999, extensionMs }
   const restarted = yield* withService(directory, safe, measureSafeMode)
   const { lateMs, reportMs } = restarted.value
