@@ -78,12 +78,15 @@ const renderCluster = (view: PeerClusterView): string => {
       `${(one.share * 100).toFixed(1)} %`
     ])
   )
-  const { gone, pending, step, waitingFor } = view
+  const { gone, pending, step, sweeping, waitingFor } = view
   const lines = [
     step === null
       ? "Nothing is on its way."
       : `Step ${step.ordinal}: keys go to ${step.gaining.join(", ")}; ` +
         `${step.gained.length === 0 ? "nobody has" : `${step.gained.join(", ")} have`} them yet.`,
+    ...(sweeping.length === 0
+      ? []
+      : [`Not compared with all since keys moved: ${sweeping.join(", ")}.`]),
     ...(pending === 0
       ? []
       : [`Changes not agreed on yet: ${pending}; waiting for ${waitingFor.join(", ")}.`]),

@@ -11,6 +11,7 @@ import {
   gainsOf,
   holdersOf,
   invariants,
+  isSwept,
   nextPlan
 } from "./index.ts"
 import {
@@ -22,7 +23,8 @@ import {
   outputOf,
   ownMove,
   peerOf,
-  settle
+  settle,
+  swept
 } from "./testing/history.ts"
 
 const planOf = (state: ClusterState): ClusterEvent =>
@@ -132,6 +134,36 @@ describe("a cluster", () => {
     expect([...holdersOf(state, from)].sort()).toEqual([0, 1, 2, 3].map(peerOf))
   })
 
+  it("peer-T12: a distribution begins a sweep, which is done when every member has swept", () => {
+    let state = accept(founded(3), joined(founded(3), 3))
+    expect(isSwept(state)).toBe(true)
+    state = accept(state, planOf(state))
+    state = accept(state, { _tag: "Gained", ...lifeOf(state, peerOf(3)), ordinal: 1 })
+    expect(state.sweep).toEqual({ round: 1, missing: [0, 1, 2, 3].map(peerOf) })
+    const early = { ...swept(state, peerOf(0)), round: 0 } as ClusterEvent
+    expect(outputOf(state, early)).toMatchObject({ reason: "other-round" })
+    expect(outputOf(state, swept(state, peerOf(4)))).toMatchObject({ reason: "not-a-member" })
+    // A newcomer holds nothing yet, and is not waited for.
+    state = accept(state, joined(state, 4))
+    for (const n of [0, 1, 2]) state = accept(state, swept(state, peerOf(n)))
+    expect(isSwept(state)).toBe(false)
+    expect(outputOf(state, swept(state, peerOf(2)))).toEqual({ _tag: "Unchanged" })
+    expect(isSwept(accept(state, swept(state, peerOf(3))))).toBe(true)
+  })
+
+  it("peer-T12: an ejection begins the sweep anew while it is not done, and not after", () => {
+    let state = accept(founded(4), joined(founded(4), 4))
+    const eject = (n: number): ClusterEvent => ({ _tag: "Ejected", ...lifeOf(state, peerOf(n)) })
+    state = accept(state, planOf(state))
+    state = accept(state, { _tag: "Gained", ...lifeOf(state, peerOf(4)), ordinal: 1 })
+    state = accept(state, swept(state, peerOf(0)))
+    state = accept(state, eject(1))
+    expect(state.sweep).toEqual({ round: 2, missing: [0, 2, 3, 4].map(peerOf) })
+    for (const n of [0, 2, 3, 4]) state = accept(state, swept(state, peerOf(n)))
+    state = accept(state, eject(2))
+    expect(state.sweep).toEqual({ round: 2, missing: [] })
+  })
+
   it("a leaver goes when others hold all that it owned, and not before", () => {
     let state = founded(4)
     const life = lifeOf(state, peerOf(0))
@@ -175,6 +207,8 @@ describe("a cluster", () => {
     const planned = accept(state, planOf(state))
     const encoded = Schema.encodeSync(codec)(planned)
     expect(Schema.decodeUnknownSync(codec)(JSON.parse(JSON.stringify(encoded)))).toEqual(planned)
+    const { sweep: _, ...earlier } = JSON.parse(JSON.stringify(encoded))
+    expect(Schema.decodeUnknownSync(codec)(earlier)).toEqual(planned)
   })
 })
 

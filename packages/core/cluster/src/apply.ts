@@ -3,13 +3,14 @@
  *
  * 1. A repeated event changes nothing and says so.
  * 2. An event of a life that is over, or meant for another plan, changes nothing.
- * 3. An ejection is never held up by a step: it ends the step.
+ * 3. An ejection is never held up by a step: it ends the step. A sweep that is not done begins
+ *    anew, as others may have heard from the ejected what he told nobody else.
  */
 import type { PeerId } from "@holdfast/keyspace"
 import type { Applied, ClusterEvent, RefusalReason } from "./cluster-event.ts"
-import { byName, type ClusterState, type Step } from "./cluster-state.ts"
+import { byName, type ClusterState, type Step, type Sweep } from "./cluster-state.ts"
 import { type ClusterMember, formatLife, type GoneMember, type Life, NAMES_MAX } from "./member.ts"
-import { endOf, gainersOf, isMember, mayGo, memberOf } from "./ownership.ts"
+import { endOf, gainersOf, isMember, isSwept, mayGo, memberOf } from "./ownership.ts"
 
 type EventOf<Tag extends ClusterEvent["_tag"]> = Extract<ClusterEvent, { readonly _tag: Tag }>
 
@@ -91,10 +92,21 @@ const beginLeaving = (state: ClusterState, life: Life): Applied => {
   return accepted({ ...state, members, step: isHeldUp ? null : step })
 }
 
+const nextSweep = ({ members, sweep }: ClusterState): Sweep => ({
+  round: sweep.round + 1,
+  missing: members.map(({ peer }) => peer)
+})
+
+const hasSwept = ({ round, missing }: Sweep, peer: PeerId): Sweep => ({
+  round,
+  missing: missing.filter((one) => one !== peer)
+})
+
 const withGone = (state: ClusterState, life: Life, how: GoneMember["how"]): ClusterState => ({
   ...state,
   members: state.members.filter(({ peer }) => peer !== life.peer),
-  gone: [...state.gone.filter(({ peer }) => peer !== life.peer), { ...life, how }].sort(byName)
+  gone: [...state.gone.filter(({ peer }) => peer !== life.peer), { ...life, how }].sort(byName),
+  sweep: hasSwept(state.sweep, life.peer)
 })
 
 const goAway = (state: ClusterState, life: Life): Applied => {
@@ -117,7 +129,8 @@ const eject = (state: ClusterState, life: Life): Applied => {
     const message = `${formatLife(life)} is the last active member; the cluster would be empty.`
     return refused(state, "last-member", message)
   }
-  return accepted({ ...withGone(state, life, "ejected"), step: null })
+  const after = { ...withGone(state, life, "ejected"), step: null }
+  return accepted(isSwept(state) ? after : { ...after, sweep: nextSweep(after) })
 }
 
 const sameNames = (names: ReadonlyArray<PeerId>, members: ReadonlyArray<ClusterMember>): boolean =>
@@ -131,7 +144,7 @@ const finished = (state: ClusterState): ClusterState => {
   const { step } = state
   if (step === null) return state
   const isDone = gainersOf(state, step).every((peer) => step.gained.includes(peer))
-  return isDone ? { ...state, current: step.target, step: null } : state
+  return isDone ? { ...state, current: step.target, step: null, sweep: nextSweep(state) } : state
 }
 
 const plan = (state: ClusterState, event: EventOf<"Planned">): Applied => {
@@ -162,6 +175,17 @@ const gain = (state: ClusterState, event: EventOf<"Gained">): Applied => {
   return accepted(finished({ ...state, step: { ...step, gained } }))
 }
 
+const sweep = (state: ClusterState, event: EventOf<"Swept">): Applied => {
+  const { peer, round } = event
+  if (!isMember(state, event)) return stranger(state, event)
+  if (round !== state.sweep.round) {
+    return refused(state, "other-round", `Round ${round} of sweeping is not the present one.`)
+  }
+  return state.sweep.missing.includes(peer)
+    ? accepted({ ...state, sweep: hasSwept(state.sweep, peer) })
+    : unchanged(state)
+}
+
 /** Applies one event. */
 export const applyEvent = (event: ClusterEvent, state: ClusterState): Applied => {
   switch (event._tag) {
@@ -179,5 +203,7 @@ export const applyEvent = (event: ClusterEvent, state: ClusterState): Applied =>
       return plan(state, event)
     case "Gained":
       return gain(state, event)
+    case "Swept":
+      return sweep(state, event)
   }
 }

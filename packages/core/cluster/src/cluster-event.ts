@@ -24,7 +24,9 @@ export const ClusterEvent = Schema.TaggedUnion({
     target: Distribution
   },
   /** A peer holds all that it gains by a step. */
-  Gained: { ...Life.fields, ordinal: Schema.Natural }
+  Gained: { ...Life.fields, ordinal: Schema.Natural },
+  /** A member creates nothing by an earlier distribution, and the owners know what it held. */
+  Swept: { ...Life.fields, round: Schema.Natural }
 })
 /** What can happen to a cluster. */
 export type ClusterEvent = typeof ClusterEvent.Type
@@ -39,7 +41,8 @@ export const RefusalReason = Schema.Literals([
   "keys-unsettled",
   "still-owner",
   "not-leaving",
-  "other-plan"
+  "other-plan",
+  "other-round"
 ])
 /** Why an event changed nothing. */
 export type RefusalReason = typeof RefusalReason.Type

@@ -4,7 +4,7 @@ export { clusterName, makeClusterApplication } from "./application.ts"
 export { activeMembers, applyEvent } from "./apply.ts"
 export type { Applied } from "./cluster-event.ts"
 export { ClusterEvent, ClusterOutput, RefusalReason } from "./cluster-event.ts"
-export { ClusterState, foundCluster, Step } from "./cluster-state.ts"
+export { ClusterState, foundCluster, Step, Sweep } from "./cluster-state.ts"
 export type { Violation } from "./invariants.ts"
 export { invariants } from "./invariants.ts"
 export {
@@ -24,6 +24,7 @@ export {
   gainsOf,
   holdersOf,
   isMember,
+  isSwept,
   keysHeldBy,
   mayGo,
   memberOf,

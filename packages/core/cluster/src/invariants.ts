@@ -49,7 +49,7 @@ export const invariants = (state: ClusterState): ReadonlyArray<Violation> => {
     }
   }
   if (!ascends(members) || !ascends(gone)) {
-    found.push({ invariant: "6", detail: "the names do not ascend" })
+    found.push({ invariant: "7", detail: "the names do not ascend" })
   }
   for (const { incarnation, peer } of members) {
     const last = gone.find((one) => one.peer === peer)
@@ -58,7 +58,12 @@ export const invariants = (state: ClusterState): ReadonlyArray<Violation> => {
     }
   }
   if (new Set([...members, ...gone].map(({ peer }) => peer)).size > NAMES_MAX) {
-    found.push({ invariant: "6", detail: "there are too many names" })
+    found.push({ invariant: "7", detail: "there are too many names" })
+  }
+  for (const peer of state.sweep.missing) {
+    if (memberOf(state, peer) === undefined) {
+      found.push({ invariant: "6", detail: `${peer} is to sweep and is no member` })
+    }
   }
   if (activeMembers(state).length === 0) {
     found.push({ invariant: "members", detail: "nobody is left to own the keys" })

@@ -68,6 +68,9 @@ export const gainersOf = (state: Pick<ClusterState, "current">, step: Step) => {
     .sort()
 }
 
+/** Whether each owner knows the first birth of each of its keys, and no earlier one can come. */
+export const isSwept = ({ sweep }: ClusterState): boolean => sweep.missing.length === 0
+
 /** Whether a member that is leaving has given everything away. */
 export const mayGo = (state: ClusterState, peer: PeerId): boolean =>
   memberOf(state, peer)?.phase === "leaving" && KeySet.isEmpty(keysHeldBy(state, peer))

@@ -15,7 +15,7 @@ import { sizeOf } from "./sequence.ts"
 import type { PowerState } from "./state.ts"
 
 /** Folds and decides in turn: folding changes who decides, a decision lets more be folded. */
-const settleHistory = <E, O, S>(
+export const settleHistory = <E, O, S>(
   fold: Fold<E, O, S>,
   state: PowerState<E, O, S>,
   self: Participant

@@ -67,6 +67,7 @@ const append = <E, O, S>(
   origin: state.origin,
   requestWindow: state.requestWindow,
   authority: state.authority,
+  isProvisional: state.isProvisional,
   infimum: state.infimum,
   entries: push(state.entries, entry),
   membership,

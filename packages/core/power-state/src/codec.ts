@@ -106,6 +106,7 @@ export const encodeState = <E, O, S>(
     origin: state.origin,
     requestWindow: state.requestWindow,
     authority: state.authority,
+    ...(state.isProvisional ? { provisional: true as const } : {}),
     participants: participants.map(({ incarnation, peer }) => [peer, incarnation]),
     infimum: {
       id: id === null ? null : [id.ordinal, placeOf(id.issuer)],
@@ -164,11 +165,13 @@ const isSound = (state: PowerState<unknown, unknown, unknown>): boolean => {
   const entries = toArray(state.entries)
   const end = state.infimum.count + entries.length
   return (
+    !(state.isProvisional && state.infimum.id !== null) &&
     entries.every((entry, index) =>
       index === 0
         ? compareMarks(entry, state.infimum.id) > 0
         : compareEventIds(entries[index - 1]!, entry) < 0
-    ) && state.acknowledgements.every((each) => each.through <= end)
+    ) &&
+    state.acknowledgements.every((each) => each.through <= end)
   )
 }
 
@@ -198,6 +201,7 @@ const rebuild = <E, O, S>(
     origin: encoded.origin,
     requestWindow,
     authority,
+    isProvisional: encoded.provisional ?? false,
     infimum: {
       id: infimum.id === null ? null : { ordinal: infimum.id[0], issuer: at(infimum.id[1]) },
       count: infimum.count,
@@ -245,7 +249,9 @@ export const decodeState = <E, O, S>(
   })
   return Result.isSuccess(state) && !isSound(state.success)
     ? Result.fail(
-        new UndecodableState({ reason: "its entries or acknowledgements are in disorder" })
+        new UndecodableState({
+          reason: "its entries, acknowledgements or confirmation are in disorder"
+        })
       )
     : state
 }

@@ -4,6 +4,10 @@
  * 1. The result depends on the arguments alone: whoever creates the same object by the same
  *    distribution gets an equal state, so two independent births merge as one.
  * 2. Births with different participants differ in their digest and are never merged silently.
+ * 3. Who cannot know yet whether the object was born under another distribution creates it
+ *    provisionally: it takes events, and folds nothing until somebody who knows confirms it. Two
+ *    births of which neither folded anything are made one by submitting the entries of one of them
+ *    to the other; which of the two is for the caller to say, and to say alike everywhere.
  */
 import type { Fold } from "./application.ts"
 import type { Digest } from "./digest.ts"
@@ -28,6 +32,8 @@ export interface Birth {
   readonly requestWindow?: number
   /** Who decides about ejections: `majority`, unless told otherwise. */
   readonly authority?: Authority
+  /** Whether it waits to be confirmed; it does not, unless told otherwise. */
+  readonly isProvisional?: boolean
 }
 
 /** The authority is mixed in where format 1 did not stand for it: it knew partitions alone. */
@@ -52,12 +58,17 @@ export const create = <E, O, S>(fold: Fold<E, O, S>, birth: Birth): PowerState<E
   const participants = sortParticipants(birth.participants)
   if (participants.length === 0) throw new Error("an object needs a participant to be born")
   const origin = Origin.make(birth.origin)
-  const { authority = "majority", requestWindow = REQUEST_WINDOW_DEFAULT } = birth
+  const {
+    authority = "majority",
+    isProvisional = false,
+    requestWindow = REQUEST_WINDOW_DEFAULT
+  } = birth
   const membership: ReadonlyArray<MembershipEntry> = []
   return {
     origin,
     requestWindow,
     authority,
+    isProvisional,
     infimum: {
       id: null,
       count: 0,

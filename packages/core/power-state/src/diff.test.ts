@@ -35,8 +35,9 @@ it("peer-P1: a diff leaves the receiver with just what the full state would have
     fc.property(
       fc.array(command, { minLength: 20, maxLength: 80 }),
       fc.constantFrom<"majority" | "cluster">("majority", "cluster"),
-      (commands, authority) => {
-        const cluster = new Cluster(["a", "b", "c", "d"], authority)
+      fc.boolean(),
+      (commands, authority, isProvisional) => {
+        const cluster = new Cluster(["a", "b", "c", "d"], { authority, isProvisional })
         for (const each of commands) cluster.run(each)
         const names = [...cluster.replicas.keys()]
         for (const from of names) {

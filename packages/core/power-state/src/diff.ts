@@ -54,6 +54,7 @@ type AnyState = PowerState<unknown, unknown, unknown>
 /** What is new to the one who reported. */
 export interface Diff<E> {
   readonly origin: Origin
+  readonly isProvisional: boolean
   /** The higher one of both sides. */
   readonly infimum: Mark
   /** What the sender holds. */
@@ -153,6 +154,7 @@ export const diff = <E, O, S>(
   const entries = toArray(dropFirst(state.entries, start))
   return Result.succeed({
     origin: state.origin,
+    isProvisional: state.isProvisional,
     infimum,
     known: allKnown(state),
     entries: entries.filter(({ issuer, ordinal }) => ordinal > knownOf(receiver.known, issuer)),

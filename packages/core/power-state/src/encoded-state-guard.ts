@@ -21,6 +21,12 @@ const isRecord = (value: unknown, checks: ReadonlyArray<readonly [string, Check]
   value !== null &&
   checks.every(([name, check]) => Object.hasOwn(value, name) && check(field(value, name)))
 
+const isAbsentOr = (value: unknown, name: string, check: Check): boolean =>
+  typeof value !== "object" ||
+  value === null ||
+  !Object.hasOwn(value, name) ||
+  check(field(value, name))
+
 /** A list of just these. */
 const isTuple = (value: unknown, checks: ReadonlyArray<Check>): boolean =>
   Array.isArray(value) &&
@@ -80,6 +86,7 @@ const isInfimum: Check = (value) =>
 
 /** Whether this is a stored form of the format that is written now. */
 export const isEncodedState = (value: unknown): value is EncodedState =>
+  isAbsentOr(value, "provisional", (provisional) => provisional === true) &&
   isRecord(value, [
     ["format", (format) => format === STATE_FORMAT],
     ["origin", isOrigin],

@@ -42,6 +42,8 @@ export const EncodedState = Schema.Struct({
   origin: Origin,
   requestWindow: Natural,
   authority: Schema.Literals(["majority", "cluster"]),
+  /** Absent for a birth that is confirmed. */
+  provisional: Schema.optionalKey(Schema.Literal(true)),
   participants: Schema.Array(Schema.Tuple([PeerId, Incarnation])),
   infimum: EncodedInfimum,
   entries: Schema.Array(EncodedEntry),

@@ -138,6 +138,7 @@ export const forceEject = <E, O, S>(
     state: {
       ...folded.state,
       origin: { key, epoch, lineage },
+      isProvisional: false,
       infimum,
       seals: [],
       acknowledgements: []

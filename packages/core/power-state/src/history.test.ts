@@ -57,8 +57,8 @@ describe("peer-P2 P3 P5: ejections, also such as contradict each other, deaths a
     "by %s, born to %j",
     (authority, founders) => {
       fc.assert(
-        fc.property(storm, (commands) => {
-          const cluster = new Cluster(founders, authority)
+        fc.property(storm, fc.boolean(), (commands, isProvisional) => {
+          const cluster = new Cluster(founders, { authority, isProvisional })
           for (const each of commands) cluster.run(each)
           settleAfterStorm(cluster, authority)
         }),

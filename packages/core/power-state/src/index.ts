@@ -11,6 +11,7 @@ export { diff, report } from "./diff.ts"
 export type { EjectError } from "./eject.ts"
 export { eject } from "./eject.ts"
 export type { Birth } from "./create.ts"
+export { confirm } from "./confirm.ts"
 export { create, REQUEST_WINDOW_DEFAULT } from "./create.ts"
 export type { Delivery } from "./hear.ts"
 export { hear } from "./hear.ts"
@@ -64,6 +65,7 @@ export {
   infimumValue,
   knowsRequest,
   isEjected,
+  isProvisional,
   pendingCount,
   pendingEntries,
   projectedParticipants,

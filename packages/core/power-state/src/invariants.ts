@@ -71,6 +71,9 @@ const ofInfimum = (state: PowerState<unknown, unknown, unknown>): ReadonlyArray<
   const violations: Array<Violation> = []
   const say = (invariant: string, detail: string) => violations.push({ invariant, detail })
   const names = members.map((each) => each.participant)
+  if (state.isProvisional && state.infimum.id !== null) {
+    say("a provisional birth folds nothing", formatEventId(state.infimum.id))
+  }
   if (!ascends(names, compareParticipants)) say("members are sorted", `${names.length} members`)
   for (const { participant } of departed) {
     if (names.some((each) => compareParticipants(each, participant) === 0)) {

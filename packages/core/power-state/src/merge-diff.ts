@@ -87,7 +87,7 @@ const stateOf = <E, O, S>(
   received: Diff<E>
 ): Result.Result<PowerState<E, O, S>, DiffError> =>
   Result.flatMap(atInfimumOf(fold, local, received), (reached) => {
-    const { acknowledgements, decided, infimum, origin, pending } = received
+    const { acknowledgements, decided, infimum, isProvisional, origin, pending } = received
     const entries = entriesOf(reached, received)
     const isWhole =
       entries.length === pending.count && sameDigest(digestOfIds(entries), pending.digest)
@@ -95,6 +95,7 @@ const stateOf = <E, O, S>(
     return Result.succeed({
       ...reached,
       origin,
+      isProvisional,
       entries: sequenceOf(Array.from(entries)),
       membership: entries.filter(isMembershipEntry),
       acknowledgements,

@@ -7,7 +7,8 @@
  *
  * 1. Commutative, associative and idempotent on all that can be observed.
  * 2. Nothing is dropped silently: entries that cannot count any more are returned as renegades.
- * 3. When nothing is new the very same local state comes back.
+ * 3. A birth that one side knows to be confirmed is confirmed.
+ * 4. When nothing is new the very same local state comes back.
  */
 import { Result } from "effect"
 import type { Acknowledgements } from "./acknowledgement.ts"
@@ -171,11 +172,13 @@ const combine = <E, O, S>(
 ): PowerState<E, O, S> => {
   const joined = withEntries(fold, base, union)
   const acknowledgements = uniteAcknowledgements(base, sides, union, joined.membership)
+  const isProvisional = sides.left.isProvisional && sides.right.isProvisional
   const isKnown =
     joined === sides.left &&
+    joined.isProvisional === isProvisional &&
     sameAcknowledgements(acknowledgements, joined.acknowledgements, joined.infimum.count) &&
     structurallyEqual(seals, joined.seals)
-  return isKnown ? joined : { ...joined, acknowledgements, seals }
+  return isKnown ? joined : { ...joined, isProvisional, acknowledgements, seals }
 }
 
 /** What both know, with nothing folded or decided beyond what one of them had folded or decided. */

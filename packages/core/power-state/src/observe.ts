@@ -2,7 +2,14 @@
  * What can be read from a state.
  */
 import { covers, findAcknowledgement, saysAnything } from "./acknowledgement.ts"
-import { finishDigest, hasherFrom, mixEventId, mixNumber, mixParticipant } from "./digest.ts"
+import {
+  finishDigest,
+  hasherFrom,
+  mixEventId,
+  mixNumber,
+  mixParticipant,
+  mixText
+} from "./digest.ts"
 import type { Entry } from "./entry.ts"
 import type { EventId } from "./event-id.ts"
 import { compareEventIds, compareMarks, eventIdOf } from "./event-id.ts"
@@ -29,6 +36,9 @@ export const projectedValue = <S>(state: AnyState<S>): S => state.projection.val
 
 /** The value that every participant has acknowledged. O(1). */
 export const infimumValue = <S>(state: AnyState<S>): S => state.infimum.value
+
+/** Whether the birth waits to be confirmed, and nothing can be folded. */
+export const isProvisional = (state: AnyState<unknown>): boolean => state.isProvisional
 
 /** The last folded id; null at birth. */
 export const infimumId = (state: AnyState<unknown>): EventId | null => state.infimum.id
@@ -150,5 +160,6 @@ export const stateHash = (state: AnyState<unknown>): string => {
     mixParticipant(hasher, seal.participant)
     mixNumber(hasher, -1 - seal.mark)
   }
+  if (state.isProvisional) mixText(hasher, "provisional")
   return finishDigest(hasher)
 }

@@ -125,6 +125,7 @@ const withInfimum = <E, O, S>(
     origin: state.origin,
     requestWindow: state.requestWindow,
     authority: state.authority,
+    isProvisional: state.isProvisional,
     infimum,
     entries: dropFirst(state.entries, count),
     membership,
@@ -182,12 +183,15 @@ const foldWhile = <E, O, S>(
   return { state: next, outputs: fixed }
 }
 
-/** Folds all that is acknowledged by everyone who is asked: O(members) when nothing is. */
+/**
+ * Folds all that is acknowledged by everyone who is asked; nothing of a provisional birth.
+ * O(members) when nothing is.
+ */
 export const reduce = <E, O, S>(
   fold: Fold<E, O, S>,
   state: PowerState<E, O, S>
 ): Reduced<E, O, S> =>
-  sizeOf(state.entries) === 0
+  state.isProvisional || sizeOf(state.entries) === 0
     ? { state, outputs: NO_OUTPUTS }
     : foldWhile(fold, state, (draft, membership) => foldableCount(state, draft, membership))
 

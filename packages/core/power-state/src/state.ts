@@ -12,7 +12,9 @@
  * 4. Of an ejected participant exactly the entries up to his mark count, wherever they stand: those
  *    up to the infimum are folded, those above it are pending. Marks never differ.
  * 5. `projection` is the fold of all pending entries over the infimum's value.
- * 6. A state never changes; every function returns a new one, or the same if nothing is new.
+ * 6. Nothing is folded while a birth is provisional, so a state whose birth turns out not to be the
+ *    one that counts has only pending entries.
+ * 7. A state never changes; every function returns a new one, or the same if nothing is new.
  */
 import type { Acknowledgements } from "./acknowledgement.ts"
 import type { Digest } from "./digest.ts"
@@ -80,6 +82,8 @@ export interface PowerState<E, O, S> {
   readonly requestWindow: number
   /** The same on all replicas. */
   readonly authority: Authority
+  /** Whether the object may have been born elsewhere too: nothing is folded until that is known. */
+  readonly isProvisional: boolean
   readonly infimum: Infimum<S>
   readonly entries: Sequence<Entry<E>>
   /** The joins, leaves and ejections among `entries`, in order. */

@@ -91,6 +91,11 @@ export const cluster = operation({
         gained: Schema.Array(PeerId)
       })
     ),
+    /**
+     * Members that have not compared themselves with all others since keys moved last; until they
+     * have, partitions that are new since then keep their entries pending.
+     */
+    sweeping: Schema.Array(PeerId),
     /** Changes that not all members are known to have heard of yet, and who is waited for. */
     pending: Count,
     waitingFor: Schema.Array(PeerId)

@@ -9,8 +9,16 @@ export const PeerSender = Schema.Struct({ peer: PeerId, incarnation: Count, boot
 /** Who sends. */
 export type PeerSender = typeof PeerSender.Type
 
-/** Published now and then by every peer on the subject of the operation name `hello`. */
-export const Hello = Schema.Struct({ sender: PeerSender, epoch: Count })
+/**
+ * Published now and then by every peer on the subject of the operation name `hello`. The round of a
+ * sweep says what of the cluster's state the sender acts on: he creates nothing by an earlier
+ * distribution, and hears nobody who was ejected before it began.
+ */
+export const Hello = Schema.Struct({
+  sender: PeerSender,
+  epoch: Count,
+  round: Schema.optionalKey(Count)
+})
 /** A sign of life. */
 export type Hello = typeof Hello.Type
 

@@ -12,7 +12,9 @@
  * 5. Who gains keys by a plan holds them when it has compared itself, since that plan was agreed
  *    on, with as many of those who have them. Owners who are gone are missed: what they alone held
  *    is lost, and what they held with one other is only surely here if all who are left were heard.
- * 6. When the broker was away, the others may have gone on without this peer: every segment is as
+ * 6. Once a sweep has begun, this peer knows all that another held when he began to take part in
+ *    it, if the two have compared themselves since the other said so.
+ * 7. When the broker was away, the others may have gone on without this peer: every segment is as
  *    after a start.
  */
 import type { KeyRange, PeerId, Segment } from "@holdfast/keyspace"
@@ -21,12 +23,19 @@ import { Effect } from "effect"
 import type { Membership } from "./membership.ts"
 import type { PeerView } from "./peer-view.ts"
 
+/** When two peers compared themselves. */
+interface Synced {
+  /** Of the last plan that the two shared keys by. */
+  readonly ordinal: number
+  /** Of the last sweep that both knew of. */
+  readonly round: number
+}
+
 /** What is complete at a peer. */
 export class Completeness {
   readonly #membership: Membership
   readonly #view: PeerView
-  /** With each, the last plan that the two shared keys by when they compared themselves. */
-  readonly #synced = new Map<PeerId, number>()
+  readonly #synced = new Map<PeerId, Synced>()
   /** How often something of a peer could not be taken over. */
   readonly #missed = new Map<PeerId, number>()
 
@@ -40,9 +49,10 @@ export class Completeness {
     return Effect.suspend(() => {
       const before = this.#missed.get(peer)
       const { ordinal } = this.#membership.agreed
+      const round = this.#roundWith(peer)
       return Effect.tap(comparing, () =>
         Effect.sync(() => {
-          if (this.#missed.get(peer) === before) this.#synced.set(peer, ordinal)
+          if (this.#missed.get(peer) === before) this.#synced.set(peer, { ordinal, round })
         })
       )
     })
@@ -55,10 +65,25 @@ export class Completeness {
   }
 
   /**
-   * Whether the two have compared themselves since the other was heard anew, and since the plan.
+   * Whether the two have compared themselves since the other was heard anew, since the plan, and
+   * since both knew of the sweep that both know of.
    */
   isSynced(peer: PeerId): boolean {
-    return this.#isSyncedFor(peer, this.#membership.agreed.ordinal)
+    const isOfPlan = this.#isSyncedFor(peer, this.#membership.agreed.ordinal)
+    return isOfPlan && (this.#synced.get(peer)?.round ?? -1) >= this.#roundWith(peer)
+  }
+
+  /** The members whom this peer has not compared itself with in the sweep at hand. */
+  notSwept(): ReadonlyArray<PeerId> {
+    const { round } = this.#membership
+    return this.#membership.members.filter(
+      (peer) => peer !== this.#view.self.peer && (this.#synced.get(peer)?.round ?? -1) < round
+    )
+  }
+
+  /** Of the last sweep that both this peer and another know of. */
+  #roundWith(peer: PeerId): number {
+    return Math.min(this.#membership.round, this.#view.roundOf(peer))
   }
 
   /** A peer is heard again after a silence. */
@@ -101,7 +126,7 @@ export class Completeness {
   }
 
   #isSyncedFor(peer: PeerId, ordinal: number): boolean {
-    return (this.#synced.get(peer) ?? -1) >= ordinal
+    return (this.#synced.get(peer)?.ordinal ?? -1) >= ordinal
   }
 
   /** Whether enough of a segment's owners were compared with since a plan was agreed on. */

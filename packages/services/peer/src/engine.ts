@@ -47,6 +47,8 @@ interface EngineOptions {
   readonly limits: PeerLimits
   readonly applications: ReadonlyMap<string, HostedApplication>
   readonly onSaved: SavedListener
+  /** Partitions that are saved after the others of a batch, where each is saved alone. */
+  readonly isSavedLast: (address: Address) => boolean
 }
 
 interface Stepped {
@@ -96,7 +98,7 @@ const makeLoader = Effect.fnUntraced(function* (
 })
 
 /** Saves partitions: together, or, where that fails, each alone, so that one fails alone. */
-const makeSaver = Effect.fnUntraced(function* (onSaved: SavedListener) {
+const makeSaver = Effect.fnUntraced(function* ({ isSavedLast, onSaved }: EngineOptions) {
   const store = yield* PartitionStore
   const commit = (residents: ReadonlyArray<Resident>) =>
     Effect.suspend(() =>
@@ -116,7 +118,10 @@ const makeSaver = Effect.fnUntraced(function* (onSaved: SavedListener) {
     const failures = new Map<Resident, ServiceError>()
     if (residents.length === 0) return failures
     const together = yield* Effect.result(commit(residents))
-    for (const resident of residents) {
+    const ordered = residents.toSorted(
+      (left, right) => Number(isSavedLast(left.address)) - Number(isSavedLast(right.address))
+    )
+    for (const resident of ordered) {
       const isAlone = Result.isSuccess(together) || residents.length === 1
       const result = isAlone ? together : yield* Effect.result(commit([resident]))
       if (Result.isFailure(result)) {
@@ -155,7 +160,7 @@ export const makeEngine = Effect.fnUntraced(function* (
   const table = new PartitionTable()
   const queue = yield* makeJobQueue(jobsMax)
   const load = yield* makeLoader(options, table, now)
-  const saveAll = yield* makeSaver(options.onSaved)
+  const saveAll = yield* makeSaver(options)
   let running = 0
 
   const stepGroup = Effect.fnUntraced(function* (jobs: ReadonlyArray<Job>) {

@@ -245,8 +245,12 @@ class TypedReplica<S> implements Replica {
     return this.#state.origin.epoch
   }
 
-  hasFolded(): boolean {
-    return Power.infimumId(this.#state) !== null
+  isProvisional(): boolean {
+    return Power.isProvisional(this.#state)
+  }
+
+  confirm(participant: Participant): Replica {
+    return this.#next(Power.confirm(this.#kind.fold, this.#state, participant).state)
   }
 
   projected(): unknown {
@@ -275,13 +279,14 @@ export const hostApplication = <E, O, S>(
   return {
     name: application.name,
     version: application.version,
-    create: ({ epoch, key, participants }) => {
+    create: ({ epoch, isProvisional = false, key, participants }) => {
       const origin = { key: `${application.name}:${key}`, epoch, lineage: 0 }
       const birth: Power.Birth = {
         origin,
         participants,
         requestWindow: REQUEST_WINDOW,
-        authority
+        authority,
+        isProvisional
       }
       return new TypedReplica(kind, Power.create(kind.fold, birth))
     },

@@ -10,7 +10,7 @@ import type { Address } from "./address.ts"
 import { addressText } from "./address.ts"
 import type { RangeSum } from "./digest-buckets.ts"
 import { addSums, coverOf, DigestBuckets, emptySum, shareOf } from "./digest-buckets.ts"
-import type { HostedApplication } from "./replica.ts"
+import type { HostedApplication, Replica } from "./replica.ts"
 import { storedDigest } from "./stored-form.ts"
 
 /** A partition and the digest of its saved state. */
@@ -21,8 +21,8 @@ export interface Listed {
 
 /** What a peer holds. */
 export interface Inventory {
-  /** A partition's saved state went from one digest to another; null for none. */
-  readonly change: (address: Address, before: string | null, after: string | null) => void
+  /** A partition's saved state went from one to another; null for none. */
+  readonly change: (address: Address, before: Replica | null, after: Replica | null) => void
   readonly sum: (
     application: string,
     range: KeyRange
@@ -33,6 +33,8 @@ export interface Inventory {
   ) => Effect.Effect<ReadonlyArray<Listed>, PartitionStoreError>
   /** Partitions whose stored bytes cannot be read. */
   readonly damaged: Map<string, Address>
+  /** Partitions saved since the start whose birth waits to be confirmed. */
+  readonly provisional: Map<string, Address>
 }
 
 const PAGE = 256
@@ -43,6 +45,7 @@ export const makeInventory = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Inventory, PartitionStoreError, PartitionStore> {
   const store = yield* PartitionStore
   const damaged = new Map<string, Address>()
+  const provisional = new Map<string, Address>()
   const buckets = new Map<string, DigestBuckets>()
   for (const name of applications.keys()) buckets.set(name, new DigestBuckets())
 
@@ -71,9 +74,15 @@ export const makeInventory = Effect.fnUntraced(function* (
 
   return {
     damaged,
-    change: ({ application, key }, before, after) => {
-      buckets.get(application)?.change(key, before, after)
-      damaged.delete(addressText({ application, key }))
+    provisional,
+    change: (address, before, after) => {
+      const { application, key } = address
+      const digestOf = (replica: Replica | null) => replica?.digest() ?? null
+      buckets.get(application)?.change(key, digestOf(before), digestOf(after))
+      const text = addressText(address)
+      damaged.delete(text)
+      if (after?.isProvisional() === true) provisional.set(text, address)
+      else provisional.delete(text)
     },
     list: (application, range) => list(application, [range]),
     sum: Effect.fnUntraced(function* (application, range) {

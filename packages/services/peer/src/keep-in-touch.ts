@@ -37,7 +37,9 @@ const listenForHello = Effect.fnUntraced(function* (parts: PeerParts, subject: s
   yield* messaging.subscribe({ subject, concurrency: 1, backlog: 1_024 }, ({ data }) =>
     Effect.sync(() => {
       const hello = decodeHello(new TextDecoder().decode(data))
-      if (Result.isSuccess(hello)) parts.view.hear(hello.success.sender)
+      if (Result.isFailure(hello)) return
+      const { round, sender } = hello.success
+      parts.view.hear(sender, round)
     })
   )
 })
@@ -92,7 +94,11 @@ export const keepInTouch = Effect.fnUntraced(function* (parts: PeerParts, return
       : messaging.publish({
           subject,
           data: new TextEncoder().encode(
-            encodeHello({ sender: view.self, epoch: parts.membership.epoch })
+            encodeHello({
+              sender: view.self,
+              epoch: parts.membership.epoch,
+              round: parts.membership.round
+            })
           )
         })
   )

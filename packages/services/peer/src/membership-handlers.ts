@@ -166,7 +166,7 @@ export const showCluster = (
 ): typeof PeerMembershipOperations.cluster.response.Type => {
   const { membership, view } = context
   const { agreed, replica } = membership
-  const { gone, members, step } = agreed
+  const { gone, members, step, sweep } = agreed
   const shareOf = sharesOf(context)
   const waitingFor = replica.divergent().map(({ participant }) => participant.peer)
   return {
@@ -183,6 +183,7 @@ export const showCluster = (
       step === null
         ? null
         : { ordinal: step.ordinal, gaining: gainersOf(agreed, step), gained: step.gained },
+    sweeping: sweep.missing,
     pending: replica.pending(),
     waitingFor: [...new Set(waitingFor)]
   }

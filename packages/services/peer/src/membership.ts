@@ -12,6 +12,7 @@ import {
   type ClusterState,
   endOf,
   holdersOf,
+  isSwept,
   keysHeldBy,
   type Life,
   memberOf,
@@ -22,6 +23,14 @@ import { KeySet, ownersOf } from "@holdfast/keyspace"
 import type { Participant } from "@holdfast/power-state"
 import { agreedState, projectedState } from "./cluster-partition.ts"
 import type { Replica } from "./replica.ts"
+
+/** A partition as a peer finds it. */
+export interface BirthPlace {
+  readonly peer: PeerId
+  readonly key: PartitionKey
+  /** The epoch that it was born under. */
+  readonly epoch: number
+}
 
 /** A peer's view of who belongs to its cluster and who owns what. */
 export class Membership {
@@ -78,6 +87,20 @@ export class Membership {
   /** Of the distribution. */
   get epoch(): number {
     return this.#agreed.current.epoch
+  }
+
+  /** Of the sweep that is under way, or was the last: it rises with each. */
+  get round(): number {
+    return this.#agreed.sweep.round
+  }
+
+  /**
+   * Whether the birth of a key, by the epoch that this peer finds it under, is the first one: then
+   * it is the one that counts. Others may know a later epoch; they find the same.
+   */
+  isFirstBirth({ epoch, key, peer }: BirthPlace): boolean {
+    const { current } = this.#agreed
+    return isSwept(this.#agreed) && epoch <= current.epoch && ownersOf(current, key).includes(peer)
   }
 
   /** The members, also those that only some have heard of yet. */

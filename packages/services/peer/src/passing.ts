@@ -3,7 +3,8 @@
  *
  * 1. A request has one id on all its ways, so it counts once however often it is tried.
  * 2. It ends by its deadline: with an answer, or with a typed refusal.
- * 3. The peers it has passed travel with it; one that sees itself among them refuses.
+ * 3. The peers it has passed travel with it; one that sees itself among them refuses. Who took it
+ *    from the client tries again then, after a pause.
  */
 import type { PeerId } from "@holdfast/keyspace"
 import { keyRotation, route } from "@holdfast/keyspace"
@@ -32,6 +33,9 @@ const RETRIED = new Set([
   "storage-full",
   "storage-unavailable",
   "not-an-owner",
+  // Two peers that know different distributions pass it to and fro, until they know the same.
+  "forward-loop",
+  "no-route",
   "fenced",
   "left",
   "ejected"

@@ -23,7 +23,11 @@ export type LifeEnd = "fenced" | "left" | "ejected"
 interface Heard {
   life: PeerLife
   at: number
+  /** Of the last sweep whose beginning that peer knows to be agreed on. */
+  round: number
 }
+
+const NO_ROUND = -1
 
 const isEarlier = (left: PeerLife, right: PeerLife): boolean =>
   left.incarnation === right.incarnation
@@ -71,8 +75,11 @@ export class PeerView {
     this.#onEnd(end)
   }
 
-  /** Notes a sign of life; a refusal when it comes from a life that is over, or from a stranger. */
-  hear(life: PeerLife): ServiceError | null {
+  /**
+   * Notes a sign of life, and the round that it tells of; a refusal when it comes from a life that
+   * is over, or from a stranger.
+   */
+  hear(life: PeerLife, round?: number): ServiceError | null {
     if (life.peer === this.self.peer) {
       if (isEarlier(this.self, life)) this.noteEnd("fenced")
       return life.boot === this.self.boot ? null : staleSender(life)
@@ -83,7 +90,13 @@ export class PeerView {
     const known = this.#heard.get(life.peer)
     if (known !== undefined && isEarlier(life, known.life)) return staleSender(life)
     const wasLive = this.isLive(life.peer)
-    this.#heard.set(life.peer, { life, at: this.#now() })
+    const isSameLife = known?.life.incarnation === life.incarnation
+    const before = isSameLife ? known.round : NO_ROUND
+    this.#heard.set(life.peer, {
+      life,
+      at: this.#now(),
+      round: Math.max(before, round ?? NO_ROUND)
+    })
     if (!wasLive) this.#onReturn(life.peer)
     return null
   }
@@ -118,6 +131,11 @@ export class PeerView {
     return heard === undefined ? null : this.#now() - heard.at
   }
 
+  /** Of the last sweep that a peer has told that it knows of; -1 if it has not told. */
+  roundOf(peer: PeerId): number {
+    return this.#heard.get(peer)?.round ?? NO_ROUND
+  }
+
   /** Whether a peer is a member other than this one. */
   isOther(peer: PeerId): boolean {
     return peer !== this.self.peer && this.#membership.members.includes(peer)
@@ -141,7 +159,11 @@ const staleSender = ({ boot, incarnation, peer }: PeerLife): ServiceError =>
  */
 export const endedSenderCodes = { left: "sender-left", ejected: "sender-ejected" } as const
 
-const endedSender = ({ incarnation, peer }: PeerLife, end: "left" | "ejected"): ServiceError =>
+/** The refusal of one whose own life is over. */
+export const endedSender = (
+  { incarnation, peer }: Participant,
+  end: "left" | "ejected"
+): ServiceError =>
   new ServiceError({
     code: endedSenderCodes[end],
     message: `${peer} in incarnation ${incarnation} has ${end === "left" ? "left" : "been ejected"}`

@@ -75,8 +75,12 @@ const makeOwnership = (
     const participants = isCluster(application) ? [] : membership.foundersOf(key)
     if (!participants.some((owner) => sameParticipant(owner, self))) return null
     const { epoch } = membership
-    return applications.get(application)?.create({ key, epoch, participants }) ?? null
-  }
+    const isProvisional = !membership.isFirstBirth({ peer: self.peer, key, epoch })
+    const birth = { key, epoch, participants, isProvisional }
+    return applications.get(application)?.create(birth) ?? null
+  },
+  isFirstBirth: ({ application, key }, epoch) =>
+    !isCluster(application) && membership.isFirstBirth({ peer: self.peer, key, epoch })
 })
 
 /** What the running parts of a peer share. */
@@ -152,11 +156,17 @@ const assemble = Effect.fnUntraced(function* (settings: PeerSettings) {
   const propagation = yield* makePropagation({ settings, view, table: () => engine.table })
   const noteSaved = (resident: Resident, before: Replica | null): void => {
     const { address, saved } = resident
-    inventory.change(address, before?.digest() ?? null, saved?.digest() ?? null)
+    inventory.change(address, before, saved)
     if (isCluster(address.application) && saved !== null) membership.note(saved)
     propagation.noteSaved(resident)
   }
-  const engine = yield* makeEngine({ limits: settings.limits, applications, onSaved: noteSaved })
+  const engine = yield* makeEngine({
+    limits: settings.limits,
+    applications,
+    onSaved: noteSaved,
+    // What was begun by what the cluster said before is saved when it says something new.
+    isSavedLast: ({ application }) => isCluster(application)
+  })
   const parts: PeerParts = {
     settings,
     identity,

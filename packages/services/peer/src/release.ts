@@ -24,8 +24,8 @@ import { withOwners } from "./replication-steps.ts"
 
 const PAGE = 256
 
-/** `gone`: nothing of it is here any more; `told`: others are to be told of this state again. */
-type Released = "gone" | "kept" | "told"
+/** `gone`: nothing of it is here any more; `left`: only its last state is; `held`: it is not left. */
+type Released = "gone" | "left" | "held"
 
 const isSettled = (replica: Replica, owners: ReturnType<Replica["participants"]>): boolean => {
   const participants = replica.participants()
@@ -47,55 +47,62 @@ const releaseStep =
     if (local === null) return Result.succeed({ replica: null, value: "gone" })
     const { self } = ownership
     const isSelf = (one: typeof self): boolean => sameParticipant(one, self)
-    if (!ownership.isReleased(address)) return Result.succeed({ replica: local, value: "kept" })
+    if (!ownership.isReleased(address)) return Result.succeed({ replica: local, value: "held" })
     if (!local.everybody().some(isSelf)) return Result.succeed({ replica: null, value: "gone" })
     if (!local.participants().some(isSelf)) {
-      return Result.succeed({ replica: local, value: "told", isSaved: true })
+      return Result.succeed({ replica: local, value: "left", isSaved: true })
     }
     const replica = withOwners(local, address, ownership)
     if (replica !== local) resident.isWriter = true
-    if (!isSettled(replica, ownership.holdersOf(address)))
-      return Result.succeed({ replica, value: "told" })
+    if (!isSettled(replica, ownership.holdersOf(address))) {
+      return Result.succeed({ replica, value: "held" })
+    }
     const left = replica.leave(self)
     if (Result.isFailure(left)) return Result.fail(refusalOf(left.failure))
     resident.isWriter = true
-    return Result.succeed({ replica: left.success, value: "told" })
+    return Result.succeed({ replica: left.success, value: "left" })
   }
 
+/** Brings a partition nearer to its end here; whether this peer has left it. */
 const release = Effect.fnUntraced(function* (context: AntiEntropyContext, address: Address) {
   const { engine, offer, ownership, warn } = context
   const result = yield* Effect.result(engine.submit(address, releaseStep(context, address)))
   if (Result.isFailure(result)) {
-    return yield* warn("a partition cannot be let go of yet", { ...address, why: result.failure })
+    yield* warn("a partition cannot be let go of yet", { ...address, why: result.failure })
+    return false
   }
-  if (result.success !== "told") return
+  if (result.success === "gone") return true
   const saved = engine.table.find(address)?.saved
   for (const participant of saved?.everybody() ?? []) {
     if (!sameParticipant(participant, ownership.self)) offer(participant.peer, address)
   }
+  return result.success === "left"
 })
 
-/** Goes once over what is here and not owned. */
+/** Goes once over what is here and not owned; how many partitions this peer has not left yet. */
 export const releaseUnowned = Effect.fnUntraced(function* (
   context: AntiEntropyContext
-): Effect.fn.Return<void, PartitionStoreError, PartitionStore> {
+): Effect.fn.Return<number, PartitionStoreError, PartitionStore> {
   const { membership, view } = context
   const store = yield* PartitionStore
   const ranges = KeySet.difference(KeySet.full, membership.keysHeldBy(view.self.peer))
-  if (KeySet.isEmpty(ranges)) return
+  let held = 0
+  if (KeySet.isEmpty(ranges)) return held
   for (const application of context.applications.keys()) {
     if (isCluster(application)) continue
     let after = Option.none<string>()
     for (;;) {
       const page = yield* store.scan({ application, after, ranges, limit: PAGE })
-      yield* Effect.forEach(
+      const left = yield* Effect.forEach(
         page,
         ({ key }) => release(context, { application, key: PartitionKey.make(key) }),
-        { concurrency: "unbounded", discard: true }
+        { concurrency: "unbounded" }
       )
+      held += left.filter((isLeft) => !isLeft).length
       const last = page.at(-1)
       if (last === undefined || page.length < PAGE) break
       after = Option.some(last.key)
     }
   }
+  return held
 })

@@ -112,8 +112,10 @@ export interface Replica {
   readonly knowsRequest: (request: string) => boolean
   /** The epoch that it was born under. */
   readonly birthEpoch: () => number
-  /** Whether anything was acknowledged by all since it was born. */
-  readonly hasFolded: () => boolean
+  /** Whether it may have been born under another epoch too; it folds nothing while it may. */
+  readonly isProvisional: () => boolean
+  /** It is known at the participant's replica that this birth is the one that counts. */
+  readonly confirm: (participant: Participant) => Replica
   readonly projected: () => unknown
   readonly infimum: () => unknown
   readonly invariants: () => ReadonlyArray<Violation>
@@ -124,6 +126,8 @@ export interface ReplicaBirth {
   readonly key: string
   readonly epoch: number
   readonly participants: ReadonlyArray<Participant>
+  /** Whether it may have been born under another epoch too; not, unless told otherwise. */
+  readonly isProvisional?: boolean
 }
 
 /** An application as the peer hosts it. */

@@ -7,6 +7,7 @@ import { ServiceError } from "@holdfast/wire"
 import { Result } from "effect"
 import type { Address } from "./address.ts"
 import type { JobBody, Step } from "./job.ts"
+import { endedSender } from "./peer-view.ts"
 import { type MembershipRefusal, refusalOf } from "./refusals.ts"
 import type { PendingRequest, Replica } from "./replica.ts"
 import { uniteBirths } from "./unite-births.ts"
@@ -22,6 +23,8 @@ export interface Ownership {
   readonly isReleased: (address: Address) => boolean
   /** The partition as it is born, if this peer owns it. */
   readonly birthOf: (address: Address) => Replica | null
+  /** Whether a birth under this epoch, as this peer holds it, is the one that counts. */
+  readonly isFirstBirth: (address: Address, epoch: number) => boolean
 }
 
 const notAnOwner = (address: Address): ServiceError =>
@@ -49,13 +52,20 @@ const attempted = (
     replica
   )
 
+/** Confirms a birth that is known here to be the one that counts. */
+const confirmed = (replica: Replica, address: Address, ownership: Ownership): Replica =>
+  replica.isProvisional() && ownership.isFirstBirth(address, replica.birthEpoch())
+    ? replica.confirm(ownership.self)
+    : replica
+
 /**
- * Puts out who was ejected from the cluster, lets owners in that do not take part, and
- * acknowledges. Whoever else takes part goes only by its own Leave. What cannot be done yet is done
- * later: an owner whose Leave is not folded is let in when it is.
+ * Confirms the birth where that is due, puts out who was ejected from the cluster, lets owners in
+ * that do not take part, and acknowledges. Whoever else takes part goes only by its own Leave. What
+ * cannot be done yet is done later: an owner whose Leave is not folded is let in when it is.
  */
-export const withOwners = (replica: Replica, address: Address, ownership: Ownership): Replica => {
+export const withOwners = (found: Replica, address: Address, ownership: Ownership): Replica => {
   const { holdersOf, isEjected, self } = ownership
+  const replica = confirmed(found, address, ownership)
   const participants = replica.participants()
   if (!includes(participants, self)) return acknowledged(replica, self)
   const ejected = attempted(replica, participants.filter(isEjected), (before, participant) =>
@@ -108,6 +118,8 @@ const mergeIncoming = (
   { address, incoming, ownership, sender }: Incoming
 ): Result.Result<Replica | null, ServiceError> => {
   const { self } = ownership
+  // Looked at here once more: what all agree on may have changed since the message was taken.
+  if (ownership.isEjected(sender)) return Result.fail(endedSender(sender, "ejected"))
   const base = local ?? ownership.birthOf(address)
   const takesPart = includes(incoming.participants(), self)
   if (base === null) {

@@ -6,6 +6,8 @@
  *     a step gives this peer keys       ──▶ compare with those who have them, then say so
  *     somebody was ejected              ──▶ put him out of every partition
  *     partitions that are not its own   ──▶ let go of them
+ *     a sweep has begun                 ──▶ compare with all members, then say so
+ *     all have swept                    ──▶ confirm births
  *     leaving, and nothing is left      ──▶ go
  *
  * 1. Members act on what all agree on. A proposal that comes too late, or twice, is refused by the
@@ -19,11 +21,11 @@ import { PartitionStore } from "@holdfast/storage"
 import { makeRequestId, ServiceError } from "@holdfast/wire"
 import { Cause, Effect, Option } from "effect"
 import { isCluster } from "./cluster-partition.ts"
+import { makeGoOver } from "./go-over.ts"
 import { compareWith } from "./keep-in-touch.ts"
 import { recordChange } from "./membership-handlers.ts"
 import type { PeerParts } from "./peer.ts"
-import { makePutOut } from "./put-out.ts"
-import { releaseUnowned } from "./release.ts"
+import { letGoAndSweep } from "./sweep.ts"
 
 const plans = new WeakMap<ClusterState, ReturnType<typeof nextPlan>>()
 
@@ -111,7 +113,7 @@ const isRefusal = (error: unknown): boolean => error instanceof ServiceError
 export const steward = (
   parts: PeerParts
 ): Effect.Effect<never, never, Messaging | PartitionStore> => {
-  const putOut = makePutOut(parts)
+  const goOver = makeGoOver(parts)
   return Effect.forever(
     Effect.gen(function* () {
       yield* Effect.sleep(parts.settings.times.stewardMillis)
@@ -122,8 +124,8 @@ export const steward = (
       yield* attempt(parts, "arriving", arrive(parts))
       yield* attempt(parts, "proposing a plan", propose(parts))
       yield* attempt(parts, "taking keys over", gain(parts))
-      yield* attempt(parts, "putting the ejected out of partitions", putOut)
-      yield* attempt(parts, "letting go of partitions", releaseUnowned(parts))
+      yield* attempt(parts, "going over partitions", goOver)
+      yield* attempt(parts, "letting go of partitions", letGoAndSweep(parts))
       yield* attempt(parts, "leaving", go(parts))
     })
   )

@@ -5,10 +5,10 @@
  *     born under epoch 3 by a, b, c    a1 b1           ──▶ stays
  *     born under epoch 4 by b, c, d          d1 d2     ──▶ its pending requests join the other
  *
- * 1. At most one of the two has folded anything, as an owner of both acknowledges one of them only;
- *    that one stays. If neither has, the one of the lower epoch stays. So all choose alike.
- *    An ejection can seal folds without that owner; two births that have both folded are
- *    refused and stay as they are, each with all of its writes (docs/adr/0009).
+ * 1. A birth under an epoch above the first is provisional: it folds nothing until a sweep of the
+ *    cluster has shown that each owner knows the first birth of each of its keys. So at most one
+ *    was confirmed, and that one stays. If neither was, the one of the lower epoch stays. So all
+ *    choose alike (docs/adr/0009).
  * 2. The requests of the other are pending, all of them, and are applied to the one that stays
  *    under their own ids: each counts once, whoever brings it.
  * 3. Only who takes part in the one that stays can do that. Others keep what they have until they
@@ -34,10 +34,12 @@ export interface TwoBirths {
 const different = (what: string): ServiceError =>
   new ServiceError({ code: "different-origins", message: `the partition was born twice; ${what}` })
 
-/** Which birth stays; none when each has folded something. */
+/** Which birth stays; none when each was confirmed, which must not be. */
 const remaining = ({ incoming, local }: TwoBirths): Replica | null => {
-  if (local.hasFolded() && incoming.hasFolded()) return null
-  if (local.hasFolded() || incoming.hasFolded()) return local.hasFolded() ? local : incoming
+  if (!local.isProvisional() && !incoming.isProvisional()) return null
+  if (local.isProvisional() !== incoming.isProvisional()) {
+    return local.isProvisional() ? incoming : local
+  }
   return local.birthEpoch() < incoming.birthEpoch() ? local : incoming
 }
 
@@ -50,7 +52,8 @@ const isIn =
 export const uniteBirths = (births: TwoBirths): Result.Result<Replica | null, ServiceError> => {
   const { incoming, isReleased, local, self } = births
   const stays = remaining(births)
-  if (stays === null) return Result.fail(different("both have a history of their own"))
+  if (stays === null)
+    return Result.fail(different("both were confirmed, which is a fault of this program"))
   if (!stays.participants().some((one) => sameParticipant(one, self))) {
     const isKnown = stays === incoming && local.pendingRequests().every(isIn(incoming))
     return isReleased && isKnown

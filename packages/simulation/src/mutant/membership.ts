@@ -73,5 +73,32 @@ export const membershipMutants: ReadonlyArray<CoreMutant> = [
         to: "if (!survivors.some((survivor) => hasAnswered(state, ejected, survivor))) return state"
       }
     ]
+  },
+  {
+    name: "a birth is confirmed before all members have swept",
+    profile: "members",
+    edits: [
+      {
+        file: "core/cluster/src/ownership.ts",
+        from: "export const isSwept = ({ sweep }: ClusterState): boolean => sweep.missing.length === 0",
+        to: "export const isSwept = ({ sweep }: ClusterState): boolean => sweep.round >= 0"
+      }
+    ]
+  },
+  {
+    name: "a member says that it has swept without comparing itself",
+    profile: "members",
+    edits: [
+      {
+        file: "services/peer/src/sweep.ts",
+        from: "  for (const other of completeness.notSwept()) {",
+        to: "  for (const other of completeness.notSwept().slice(0, 0)) {"
+      },
+      {
+        file: "services/peer/src/sweep.ts",
+        from: "  if (held > 0 || !isMissing(membership.agreed) || completeness.notSwept().length > 0) return",
+        to: "  if (!isMissing(membership.agreed)) return"
+      }
+    ]
   }
 ]

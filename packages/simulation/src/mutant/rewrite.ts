@@ -28,10 +28,10 @@ export const rewriteOnLoad = ({ edits }: CoreMutant): Rewriting => {
   registerHooks({
     load: (url, context, nextLoad) => {
       const loaded = nextLoad(url, context)
-      const edit = edits.find(({ file }) => url.endsWith(`/packages/${file}`))
-      if (edit === undefined) return loaded
-      waiting.delete(edit)
-      return { ...loaded, source: rewritten(asText(loaded.source), edit) }
+      const here = edits.filter(({ file }) => url.endsWith(`/packages/${file}`))
+      if (here.length === 0) return loaded
+      for (const edit of here) waiting.delete(edit)
+      return { ...loaded, source: here.reduce(rewritten, asText(loaded.source)) }
     }
   })
   return { unloaded: () => [...waiting].map(({ file }) => file) }

@@ -4,11 +4,12 @@
  * | invariant | what must hold |
  * |---|---|
  * | replica-... | the core's own invariants, of every replica in memory |
+ * | one-birth | of all births of a partition one at most is ever confirmed |
  * | liveness | once nothing fails, all owners of a partition store the same state, nothing pending |
  */
 import { durablePartitions } from "@holdfast/adapter-memory"
 import { ownersOf, PartitionKey } from "@holdfast/keyspace"
-import type { Replica } from "@holdfast/service-peer"
+import type { Address, Replica } from "@holdfast/service-peer"
 import { Result } from "effect"
 import type { SimulatedCluster } from "../cluster/cluster.ts"
 import { applications } from "../cluster/nodes.ts"
@@ -90,10 +91,23 @@ export const makeReplicaOracle = (cluster: SimulatedCluster): Oracle => {
       cluster.site.report("replica", `${peer}: ${JSON.stringify(violation)}`)
     }
   }
+  const births = new Map<string, number>()
+  const judgeBirth = (peer: string, address: Address, saved: Replica | null): void => {
+    if (saved === null || saved.isProvisional()) return
+    const name = `${address.application} ${address.key.slice(0, 8)}`
+    const epoch = saved.birthEpoch()
+    const known = births.get(name) ?? epoch
+    births.set(name, known)
+    if (known === epoch) return
+    cluster.site.report("one-birth", `${name}: confirmed of epoch ${known}, at ${peer} of ${epoch}`)
+  }
   return {
     step: () => {
       for (const { name, service } of cluster.peers) {
-        for (const { current } of service?.parts.engine.table.values() ?? []) judge(name, current)
+        for (const { address, current, saved } of service?.parts.engine.table.values() ?? []) {
+          judge(name, current)
+          judgeBirth(name, address, saved)
+        }
       }
     },
     unsettled: () => {

@@ -32,13 +32,16 @@ const isOpen = ({ confirmedAt }: Write): boolean => confirmedAt === Infinity
 interface Book {
   readonly options: WorkloadOptions
   readonly random: RandomSource
-  readonly keys: ReadonlyArray<string>
+  readonly keys: Array<string>
   readonly writes: Array<Write>
 }
 
 const partitionsMax = 6
 /** Written to once, before anything fails: only what moves keys brings them to new owners. */
 const quietPartitions = 8
+/** Created one by one, at any moment: also while their keys move, and by several at once. */
+const freshPartitionsMax = 40
+const freshShare = 0.25
 const pageRecords = 3
 /** A write is confirmed by a majority; the others of its owners have it so much later at most. */
 const spreadMillisMax = 5_000
@@ -123,9 +126,27 @@ const search = Effect.fnUntraced(function* (book: Book) {
   }
 })
 
+/** The key of the next write: now and then one that nobody wrote to yet. */
+const nextKey = ({ keys, random }: Book): string => {
+  const isFresh = random.nextDoubleUnsafe() < freshShare
+  if (isFresh && keys.length < partitionsMax + freshPartitionsMax) {
+    keys.push(keyOf(partitionsMax + quietPartitions + keys.length + 1))
+    return keys.at(-1) ?? ""
+  }
+  return random.pick(keys) ?? ""
+}
+
+/** Several clients create it at once, each by whichever peer it asks. */
+const writeTwice = (book: Book, key: string) =>
+  Effect.forEach([key, key], (each) => Effect.ignore(write(book, each)), {
+    concurrency: "unbounded",
+    discard: true
+  })
+
 const step = (book: Book) => {
   const drawn = book.random.nextDoubleUnsafe()
-  const key = book.random.pick(book.keys) ?? ""
+  const key = nextKey(book)
+  if (drawn < 0.1) return writeTwice(book, key)
   if (drawn < 0.75) return write(book, key)
   if (drawn < 0.85) return search(book)
   const unconfirmed = book.random.pick(book.writes.filter(isOpen))

@@ -53,6 +53,13 @@ export const joined = (state: ClusterState, n: number, weight = 1): ClusterEvent
   weight
 })
 
+/** A peer has swept, in the round at hand. */
+export const swept = (state: ClusterState, peer: PeerId): ClusterEvent => ({
+  _tag: "Swept",
+  ...lifeOf(state, peer),
+  round: state.sweep.round
+})
+
 /** What the members do by themselves next; none when the cluster is settled. */
 export const ownMove = (state: ClusterState): Option.Option<ClusterEvent> => {
   const { step } = state
@@ -64,6 +71,8 @@ export const ownMove = (state: ClusterState): Option.Option<ClusterEvent> => {
       ordinal: step.ordinal
     }))
   }
+  const [sweeper] = state.sweep.missing
+  if (sweeper !== undefined) return Option.some(swept(state, sweeper))
   const planned = nextPlan(state)
   if (Option.isSome(planned)) return planned
   const leaver = state.members.find(({ peer }) => mayGo(state, peer))
@@ -95,6 +104,7 @@ const happenings: ReadonlyArray<(state: ClusterState, who: number) => ClusterEve
   (state, who) => ({ _tag: "Left", ...lifeOf(state, peerOf(who)) }),
   (state, who) => ({ _tag: "Gained", ...lifeOf(state, peerOf(who)), ordinal: state.ordinal }),
   (state, who) => ({ _tag: "Arrived", ...lifeOf(state, peerOf(who)) }),
+  (state, who) => swept(state, peerOf(who)),
   (_, who) => ({ _tag: "Joined", peer: peerOf(who), incarnation: 0, weight: 1 }),
   (state, who) => Option.getOrElse(ownMove(state), () => joined(state, who)),
   (state, who) => Option.getOrElse(ownMove(state), () => joined(state, who))

@@ -4,9 +4,10 @@
  * other, and returns under a new incarnation. Each step asserts what must hold of each step.
  */
 import { Result } from "effect"
-import type { Authority, Participant } from "../index.ts"
+import type { Authority, Birth, Participant } from "../index.ts"
 import {
   acknowledge,
+  confirm,
   disassociate,
   eject,
   ejectionMark,
@@ -35,7 +36,7 @@ const STORMY = [
   ...CALM,
   ...(["tell", "tell", "tell", "tell", "tell", "tell", "tell", "tell", "tell", "tell"] as const),
   ...(["write", "write", "learn", "learn", "eject", "eject", "return", "die"] as const),
-  ...(["cut", "mend"] as const)
+  ...(["cut", "mend", "confirm"] as const)
 ]
 
 /** One step of a history; numbers pick among whatever there is at that moment. */
@@ -85,10 +86,13 @@ export class Cluster {
   #returned = 0
   #isCut: (from: string, to: string) => boolean = () => false
 
-  constructor(names: ReadonlyArray<string>, authority: Authority = "majority") {
-    this.#authority = authority
+  constructor(
+    names: ReadonlyArray<string>,
+    birth: Pick<Birth, "authority" | "isProvisional"> = {}
+  ) {
+    this.#authority = birth.authority ?? "majority"
     const founders = names.map((each) => makeParticipant(each))
-    for (const founder of founders) this.#begin(founder, born(founders, { authority }))
+    for (const founder of founders) this.#begin(founder, born(founders, birth))
   }
 
   get outputs() {
@@ -181,6 +185,8 @@ export class Cluster {
       case "mend":
         this.#isCut = () => false
         return
+      case "confirm":
+        return this.confirm(name)
     }
   }
 
@@ -205,6 +211,14 @@ export class Cluster {
     this.save(name, reply.state)
     this.written.add(request)
     if (!reply.isRepeat && reply.id !== null) this.oracle.wrote(reply.id, request)
+  }
+
+  /** The birth is known to be the one that counts. */
+  confirm(name: string): void {
+    if (!this.takesPart(name)) return
+    const { outputs, state } = confirm(wordList, this.state(name), this.self(name))
+    this.oracle.note(outputs)
+    this.save(name, state)
   }
 
   writeThenCrash(name: string): void {
@@ -337,7 +351,10 @@ export class Cluster {
     const hashes = () => names.map((name) => stateHash(this.state(name))).join()
     for (let round = 0; round < 30; round += 1) {
       const before = hashes()
-      for (const name of names) this.learn(name, 0)
+      for (const name of names) {
+        this.learn(name, 0)
+        this.confirm(name)
+      }
       for (const from of names) {
         if (this.#isSilent(from)) continue
         for (const to of names) if (from !== to) this.hear({ from, to, state: this.state(from) })

@@ -35,7 +35,7 @@ export const origin = { key: "words", epoch: 0, lineage: 0 }
 
 export const born = (
   participants: ReadonlyArray<Participant>,
-  options: Pick<Birth, "requestWindow" | "authority"> = {}
+  options: Pick<Birth, "requestWindow" | "authority" | "isProvisional"> = {}
 ): Words => create(wordList, { origin, participants, ...options })
 
 /** One word by `issuer`, not acknowledged. */

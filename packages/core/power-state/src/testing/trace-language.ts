@@ -4,6 +4,8 @@
  *
  *     birth alice of alice bob window=128   a replica, born with these participants; the authority
  *                                           over ejections is the majority, or authority=cluster
+ *                                           and provisional=yes: it waits to be confirmed
+ *     confirm alice                         alice knows that her birth is the one that counts
  *     write alice word request=r1 max=9     an event, at most so many pending
  *     join alice dave                       alice lets dave in; dave begins with her state
  *     leave bob
@@ -21,6 +23,7 @@ import { Result } from "effect"
 import type { ConsistentOutput, Entry, EventId, Participant } from "../index.ts"
 import {
   acknowledge,
+  confirm,
   disassociate,
   divergent,
   eject,
@@ -32,6 +35,7 @@ import {
   infimumParticipants,
   infimumValue,
   invariants,
+  isProvisional,
   makeParticipant,
   participate,
   pendingEntries,
@@ -99,10 +103,17 @@ class World {
       const authority = command.setting("authority") === "cluster" ? "cluster" : "majority"
       const state = born(founders, {
         authority,
+        isProvisional: command.setting("provisional") === "yes",
         ...(requestWindow === undefined ? {} : { requestWindow })
       })
       this.replicas.set(name, state)
       return []
+    },
+    confirm: (command) => {
+      const name = command.word("a replica")
+      const confirmed = confirm(wordList, this.replica(name), participantOf(name))
+      this.replicas.set(name, confirmed.state)
+      return confirmed.outputs.map((output) => describeOutput(name, output))
     },
     write: (command) => this.write(command),
     join: (command) => this.join(command),
@@ -154,6 +165,7 @@ class World {
       const id = infimumId(state)
       const folded = wordsOf(infimumValue(state))
       lines.set(`${name} folded`, id === null ? folded : `${folded} up to ${idOf(id)}`)
+      if (isProvisional(state)) lines.set(`${name} birth`, "provisional")
       const value = wordsOf(projectedValue(state))
       if (value !== folded) lines.set(`${name} reads`, value)
       for (const entry of pendingEntries(state)) {

@@ -1,0 +1,84 @@
+/** A provisional birth: it takes everything, and folds nothing until it is confirmed. */
+import { Result } from "effect"
+import { expect, it } from "vitest"
+import {
+  codecOf,
+  confirm,
+  decodeState,
+  encodeState,
+  forceEject,
+  infimumId,
+  isProvisional,
+  merge,
+  pendingCount,
+  projectedValue,
+  stateHash
+} from "./index.ts"
+import type { Words } from "./testing/replicas.ts"
+import {
+  alice,
+  bob,
+  born,
+  heard,
+  saved,
+  wordList,
+  wordListApplication,
+  write
+} from "./testing/replicas.ts"
+
+const birth = born([alice, bob], { isProvisional: true })
+const written = saved(write(birth, alice, "one", "r1"), alice)
+/** All have acknowledged it. */
+const held = heard(written, bob, written)
+const codec = codecOf(wordListApplication)
+const reread = (state: Words) =>
+  Result.getOrThrow(
+    decodeState(wordList, codec, JSON.parse(JSON.stringify(encodeState(codec, state))))
+  )
+
+it("folds nothing, whoever has acknowledged it, and is read all the same", () => {
+  expect(isProvisional(held)).toBe(true)
+  expect(infimumId(held)).toBeNull()
+  expect(pendingCount(held)).toBe(1)
+  expect(projectedValue(held)).toEqual(["one"])
+})
+
+it("folds what all have acknowledged when it is confirmed, once", () => {
+  const { outputs, state } = confirm(wordList, held, alice)
+  expect(outputs).toEqual([{ id: { ordinal: 1, issuer: alice }, request: "r1", output: 0 }])
+  expect(pendingCount(state)).toBe(0)
+  expect(confirm(wordList, state, alice)).toEqual({ state, outputs: [] })
+})
+
+it("is confirmed by hearing it, also where nothing else is new", () => {
+  const { state } = confirm(wordList, written, alice)
+  for (const [local, incoming] of [
+    [written, state],
+    [state, written]
+  ] as const) {
+    expect(isProvisional(Result.getOrThrow(merge(wordList, local, incoming)).state)).toBe(false)
+  }
+})
+
+it("differs by its hash from one that is confirmed, so that a comparison finds it", () => {
+  const empty = confirm(wordList, birth, alice).state
+  expect(stateHash(empty)).toBe(stateHash(born([alice, bob])))
+  expect(stateHash(empty)).not.toBe(stateHash(birth))
+})
+
+it("is provisional still when it was saved and read, and never without its place in a history", () => {
+  expect(isProvisional(reread(held))).toBe(true)
+  expect(stateHash(reread(held))).toBe(stateHash(held))
+  const folded = confirm(wordList, held, alice).state
+  expect(isProvisional(reread(folded))).toBe(false)
+  const spoilt = Object.assign({}, encodeState(codec, folded), { provisional: true })
+  const result = decodeState(wordList, codec, spoilt)
+  expect(Result.isFailure(result) && result.failure._tag).toBe("UndecodableState")
+})
+
+it("is confirmed by an operator who forces an ejection: his replica is the one that counts", () => {
+  const command = { issuer: alice, ejected: [bob], lineage: 7 }
+  const { state } = Result.getOrThrow(forceEject(wordList, held, command))
+  expect(isProvisional(state)).toBe(false)
+  expect(pendingCount(state)).toBe(0)
+})
