@@ -32,6 +32,9 @@ const settings = {
   join: booleanSetting({
     description: "Join a cluster that runs already, instead of founding one with --peers"
   }),
+  reintegrate: booleanSetting({
+    description: "If it was ejected: hand over what only its store holds, empty it, and join again"
+  }),
   weight: numberSetting({
     description: "With --join: its share of the load against the others', which have 1 each",
     value: 1,
@@ -76,7 +79,7 @@ export const peerCommand = serviceCommand({
   settings,
   prepare: (values) =>
     Effect.gen(function* () {
-      const { cluster, data, id, join } = values
+      const { cluster, data, id, join, reintegrate } = values
       const connection = `holdfast-peer-${id}`
       const founders = yield* foundersOf(values)
       yield* natsOptionsOf(values, connection)
@@ -90,7 +93,8 @@ export const peerCommand = serviceCommand({
         founders,
         applications,
         ...(join ? { capacity: capacityOf(values) } : {}),
-        directory: data
+        directory: data,
+        isReintegrated: reintegrate
       }).pipe(
         Layer.provideMerge(natsMessagingLayer()),
         Layer.provide(natsConnections(values, connection))

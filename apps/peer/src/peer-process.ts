@@ -23,6 +23,8 @@ export interface PeerProcessOptions {
   /** What it hosts beside the catalogue; each peer of a cluster is told the same. */
   readonly applications?: ReadonlyArray<HostedApplication>
   readonly directory: string
+  /** Whether the store of a life that was ejected is handed over, and the next life begins. */
+  readonly isReintegrated?: boolean
   readonly times?: Partial<PeerTimes>
 }
 
@@ -51,5 +53,5 @@ export const servePeer = (peer: PeerId, context: Context.Context<Peer>) =>
 
 const endReasons = {
   fenced: "another process runs as the same peer",
-  ejected: "it was ejected; on an empty store it can join anew"
+  ejected: "it was ejected; with --reintegrate it hands over what only it holds, and joins again"
 } as const

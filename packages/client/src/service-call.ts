@@ -43,6 +43,7 @@ const codesThatPass = new Set([
   "timeout",
   "not-ready",
   "no-route",
+  "forward-loop",
   "pending-full",
   "write-concern-not-met"
 ])

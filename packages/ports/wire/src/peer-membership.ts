@@ -3,8 +3,9 @@
  * by all members before anybody acts on it, so the answers say what was recorded, not what is done.
  */
 import { Schema } from "effect"
-import { Count, PeerId } from "./identifiers.ts"
+import { Count, HexKey, PeerId } from "./identifiers.ts"
 import { operation } from "./operation.ts"
+import { ApplicationName } from "./peer.ts"
 import { PeerSender } from "./peer-replication.ts"
 
 const Weight = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 }))
@@ -50,6 +51,25 @@ export const eject = operation({
   name: "eject",
   request: Schema.Struct({ peer: PeerId, force: Schema.optionalKey(Schema.Boolean) }),
   response: Schema.Struct({})
+})
+
+/**
+ * Takes what only the store of an ejected life holds. The attachment is one partition as that store
+ * has it; those of its requests that do not count are submitted again under their own ids, and are
+ * held by a majority when this is answered. Any peer passes it on to an owner, once. Errors:
+ * `no-such-application`, `undecodable`, `history-unknown` (nobody holds what was folded there), and
+ * such as pass: `not-ejected`, `ejection-undecided`, `not-an-owner`, `write-concern-not-met`.
+ */
+export const reclaim = operation({
+  service: "peer",
+  name: "reclaim",
+  request: Schema.Struct({
+    life: Schema.Struct({ peer: PeerId, incarnation: Count }),
+    application: ApplicationName,
+    key: HexKey,
+    isPassedOn: Schema.optionalKey(Schema.Boolean)
+  }),
+  response: Schema.Struct({ submitted: Count })
 })
 
 /** A member as the cluster agrees on it. */

@@ -34,7 +34,8 @@ export interface Admitted {
   readonly replica: Replica
 }
 
-interface AdmissionContext {
+/** What entering a cluster needs. */
+export interface AdmissionContext {
   readonly settings: PeerSettings
   readonly hosted: HostedApplication
   readonly founded: ClusterState
@@ -87,6 +88,15 @@ const askOnce = Effect.fnUntraced(function* (
   return response.incarnation === undefined
     ? { _tag: "Welcome", state: attachment }
     : { _tag: "LaterLife", incarnation: response.incarnation }
+})
+
+/** Whether a member says that the life of this store is over; false where nobody says so. */
+export const isLifeOver = Effect.fnUntraced(function* (
+  context: AdmissionContext,
+  identity: Identity
+): Effect.fn.Return<boolean, never, Messaging> {
+  const reply = yield* Effect.result(askOnce(context, identity))
+  return Result.isSuccess(reply) && reply.success._tag === "LaterLife"
 })
 
 /** Refusals that no patience changes. */

@@ -194,6 +194,10 @@ class TypedReplica<S> implements Replica {
     return Power.isEjected(this.#state, participant)
   }
 
+  isDecided(ejected: Participant): boolean {
+    return Power.ejectionMark(this.#state, ejected) !== null
+  }
+
   digest(): string {
     return (this.#digest ??= Power.stateHash(this.#state))
   }
@@ -247,6 +251,10 @@ class TypedReplica<S> implements Replica {
 
   isProvisional(): boolean {
     return Power.isProvisional(this.#state)
+  }
+
+  hasFolded(): boolean {
+    return Power.infimumId(this.#state) !== null
   }
 
   confirm(participant: Participant): Replica {

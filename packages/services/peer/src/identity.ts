@@ -67,7 +67,9 @@ export const lifeIsOver = (
   refuseStart(
     end,
     `${peer}.${incarnation} has ${end === "left" ? "left" : "been ejected from"} the cluster ` +
-      "for good; to take part again it starts on an empty store and joins"
+      (end === "left"
+        ? "for good; to take part again it starts on an empty store and joins"
+        : "for good; to take part again it reintegrates, or starts on an empty store and joins")
   )
 
 const recover = (settings: PeerSettings, stored: Identity) => {
@@ -76,6 +78,7 @@ const recover = (settings: PeerSettings, stored: Identity) => {
     const wanted = `peer ${settings.peer} of cluster ${settings.cluster}`
     return refuseStart("other-peer", `the store is that of ${whose}, not of ${wanted}`)
   }
+  if (stored.ended === "ejected" && settings.isReintegrated) return Effect.succeed(stored)
   if (stored.ended !== undefined) return lifeIsOver(stored, stored.ended)
   if (settings.start === "new") {
     return refuseStart("not-empty", "the store is not empty; recover it, or name an empty one")

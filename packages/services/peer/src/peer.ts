@@ -48,6 +48,7 @@ import type { Resident } from "./partition-table.ts"
 import { type LifeEnd, PeerView } from "./peer-view.ts"
 import { makePropagation, type Propagation } from "./propagation.ts"
 import { makeRareLog } from "./rare-log.ts"
+import { reintegrate } from "./reintegrate.ts"
 import type { HostedApplication, Replica } from "./replica.ts"
 import type { Ownership } from "./replication-steps.ts"
 import { makeSearch } from "./search.ts"
@@ -97,8 +98,10 @@ const begin = Effect.fnUntraced(function* (settings: PeerSettings) {
     return yield* refuseStart("reserved", "no application may be called cluster; name it otherwise")
   }
   const hosted = hostCluster(founded.success)
-  const identity = yield* establishIdentity(settings)
-  const admitted = yield* enterCluster({ settings, hosted, founded: founded.success }, identity)
+  const context = { settings, hosted, founded: founded.success }
+  const established = yield* establishIdentity(settings)
+  const identity = settings.isReintegrated ? yield* reintegrate(context, established) : established
+  const admitted = yield* enterCluster(context, identity)
   const membership = new Membership(admitted.replica)
   const applications = new Map([...settings.applications, hosted].map((one) => [one.name, one]))
   const end = membership.endOf(admitted.identity)

@@ -93,6 +93,8 @@ export interface Replica {
   readonly lineage: () => number
   /** Whether it is known here that a participant is put out. */
   readonly isEjected: (participant: Participant) => boolean
+  /** Whether it is decided which entries of one who is put out count. */
+  readonly isDecided: (ejected: Participant) => boolean
   /** Equal digests: the same knowledge. */
   readonly digest: () => string
   /** The stored form; made once for each version. */
@@ -114,6 +116,8 @@ export interface Replica {
   readonly birthEpoch: () => number
   /** Whether it may have been born under another epoch too; it folds nothing while it may. */
   readonly isProvisional: () => boolean
+  /** Whether anything was acknowledged by all since it was born. */
+  readonly hasFolded: () => boolean
   /** It is known at the participant's replica that this birth is the one that counts. */
   readonly confirm: (participant: Participant) => Replica
   readonly projected: () => unknown

@@ -24,6 +24,7 @@ import { monotonicMillis } from "./monotonic.ts"
 import type { Attempt } from "./passing.ts"
 import { listPartitions, peerStatus, showPartition } from "./observe.ts"
 import type { PeerParts } from "./peer.ts"
+import { handleReclaim } from "./reclaim.ts"
 import { noSuchApplication } from "./refusals.ts"
 import { handleFetch, handleMerge } from "./replication-handlers.ts"
 import { makeReads, makeRequests } from "./requests.ts"
@@ -193,6 +194,15 @@ export const servePeer = Effect.fnUntraced(function* (parts: PeerParts, searchin
   yield* serve(PeerMembershipOperations.join, handleJoin(parts), true)
   yield* serve(PeerMembershipOperations.leave, handleLeave(parts), true)
   yield* serve(PeerMembershipOperations.eject, handleEject(parts), true)
+  yield* serve(
+    PeerMembershipOperations.reclaim,
+    Effect.fnUntraced(function* (request, context) {
+      yield* hosted(parts, request.application)
+      const { deadlineAt } = yield* attemptOf(parts, context)
+      return yield* handleReclaim(parts)(request, { ...context, deadlineAt })
+    }),
+    true
+  )
   yield* serve(
     PeerMembershipOperations.cluster,
     () => Effect.sync(() => ({ response: showCluster(parts) })),

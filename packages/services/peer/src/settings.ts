@@ -64,6 +64,7 @@ export interface PeerSettings {
   readonly capacity: Capacity
   readonly applications: ReadonlyArray<HostedApplication>
   readonly start: StartMode
+  readonly isReintegrated: boolean
   readonly times: PeerTimes
   readonly limits: PeerLimits
 }
@@ -111,6 +112,11 @@ export interface PeerOptions {
   readonly capacity?: Capacity
   readonly applications: ReadonlyArray<HostedApplication>
   readonly start?: StartMode
+  /**
+   * Where the life of the store has ended by an ejection, what only it holds is submitted again,
+   * and the peer joins as its next life; refused otherwise, as what is there may be wanted.
+   */
+  readonly isReintegrated?: boolean
   readonly times?: Partial<PeerTimes>
   readonly limits?: Partial<PeerLimits>
 }
@@ -124,6 +130,7 @@ export const completeSettings = (options: PeerOptions): PeerSettings => ({
   capacity: options.capacity ?? { weight: 1 },
   applications: options.applications,
   start: options.start ?? "new-or-recover",
+  isReintegrated: options.isReintegrated ?? false,
   times: { ...peerTimesDefault, ...options.times },
   limits: { ...peerLimitsDefault, ...options.limits }
 })

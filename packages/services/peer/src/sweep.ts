@@ -6,9 +6,9 @@
  *
  * Why it is safe. Who knows of the sweep creates nothing by an earlier distribution, and hears
  * nobody who was ejected before it began; he says so with his signs of life. So when this peer has
- * compared itself with another since he said so, it holds whatever he holds of its keys, and nothing
- * earlier can come from him. What he holds and does not own he has left to its owners, who have
- * acknowledged it. If somebody is ejected meanwhile the sweep begins anew, as he may have told
+ * compared itself with another since he said so, it holds whatever he holds of its keys, and
+ * nothing earlier can come from him. What he holds and does not own he has left to its owners, who
+ * have acknowledged it. If somebody is ejected meanwhile the sweep begins anew, as he may have told
  * others what he told this peer not.
  *
  * 1. A peer has swept when it has compared itself so with each other member, and has left all that

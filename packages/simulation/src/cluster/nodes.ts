@@ -174,6 +174,7 @@ export const makePeerNode = (
             peer: PeerId.make(name),
             founders: all.includes(name) ? founders : [],
             applications,
+            isReintegrated: true,
             times: peerTimes
           }),
           Layer.merge(messagingOf(site, name), partitionsOf(site, name, disk))

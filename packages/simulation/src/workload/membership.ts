@@ -1,7 +1,8 @@
 /**
  * Membership of peers: one joins, one leaves, one is killed for good and ejected, at any moment and
- * as often as there are spares. Nobody is ejected before what the last one held has been copied:
- * who loses more copies at once than a write was confirmed by loses the write.
+ * as often as there are spares; one that was ejected comes back with its store. Nobody is ejected
+ * before what the last one held has been copied: who loses more copies at once than a write was
+ * confirmed by loses the write.
  *
  * What must hold of it is judged by the oracles of the cluster and of the replicas; the workload of
  * partitions writes and searches meanwhile.
@@ -26,10 +27,12 @@ const ask = Effect.fnUntraced(function* (call: typeof callLeave, peer: string) {
   yield* call({ cluster: clusterId, request, deadline: "3 seconds", requestId })
 })
 
-/** A peer that never was a member is started. */
+/** A peer that never was a member is started, or one that was ejected, with what it held. */
 const join = Effect.fnUntraced(function* ({ cluster }: WorkloadOptions) {
   const { site } = cluster
-  const names = agreedCluster(cluster)?.gone.map(({ peer }) => String(peer)) ?? []
+  const state = agreedCluster(cluster)
+  const left = state?.gone.filter(({ how }) => how === "left") ?? []
+  const names = [...left, ...(state?.members ?? [])].map(({ peer }) => String(peer))
   const spare = cluster.peers.find(({ isOutside, name }) => isOutside && !names.includes(name))
   if (spare === undefined) return
   site.trace.add(`${spare.name} is to join`)

@@ -12,7 +12,7 @@ import {
   PeerReplicationOperations
 } from "@holdfast/wire"
 import { Context, Effect, Exit, Layer, Schema, Scope } from "effect"
-import type { PeerLimits, PeerOptions, PeerTimes } from "../index.ts"
+import type { Peer, PeerLimits, PeerOptions, PeerTimes } from "../index.ts"
 import { hostApplication, startPeer } from "../index.ts"
 
 /** Adds up numbers; a tag for the total, and one for whoever has any. 13 is not to its taste. */
@@ -102,11 +102,12 @@ export const makeCluster = Effect.fnUntraced(function* (
   const outer = yield* Scope.Scope
   const founders = names.map((name) => ({ peer: PeerId.make(name) }))
   const scopes = new Map<string, Scope.Closeable>()
+  const peers = new Map<string, Peer["Service"]>()
   const start = Effect.fnUntraced(function* (name: string, more: Partial<PeerOptions> = {}) {
     const scope = yield* Scope.fork(outer)
     scopes.set(name, scope)
     const context = yield* Layer.buildWithScope(Layer.fresh(world.node(name)), scope)
-    return yield* startPeer({
+    const peer = yield* startPeer({
       cluster: ClusterId.make("c1"),
       peer: PeerId.make(name),
       founders,
@@ -116,7 +117,15 @@ export const makeCluster = Effect.fnUntraced(function* (
       limits: { ...options.limits },
       ...more
     }).pipe(Effect.provideContext(context), Scope.provide(scope))
+    peers.set(name, peer)
+    return peer
   })
+  /** The last start of a peer. */
+  const running = (name: string): Peer["Service"] => {
+    const peer = peers.get(name)
+    if (peer === undefined) throw new Error(`${name} was never started`)
+    return peer
+  }
   const stop = Effect.fnUntraced(function* (name: string) {
     const scope = scopes.get(name)
     if (scope !== undefined) yield* Scope.close(scope, Exit.void)
@@ -128,7 +137,7 @@ export const makeCluster = Effect.fnUntraced(function* (
   /** Starts a peer that is no founder. */
   const join = (name: string, more: Partial<PeerOptions> = {}) =>
     start(name, { founders: [], ...more })
-  return { start, stop, join, ...ask }
+  return { start, stop, join, running, ...ask }
 })
 
 interface Life {
