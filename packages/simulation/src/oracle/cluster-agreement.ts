@@ -54,14 +54,32 @@ export const agreedCluster = (cluster: SimulatedCluster): ClusterState | undefin
       undefined
     )
 
-const progressOf = (state: ClusterState): ReadonlyArray<number> => [
-  state.ordinal,
-  state.current.epoch,
-  state.gone.length,
-  state.step?.gained.length ?? 0,
-  state.members.filter(({ phase }) => phase === "leaving").length + state.gone.length,
-  state.members.length + state.gone.length
-]
+/** How far the lives of a name have come: each joins, may leave, and is gone in the end. */
+const lifeStages = { active: 1, leaving: 2, gone: 3 } as const
+const stageOf = (incarnation: number, stage: keyof typeof lifeStages): number =>
+  incarnation * lifeStages.gone + lifeStages[stage]
+
+const progressOf = ({
+  current,
+  gone,
+  members,
+  ordinal,
+  step,
+  sweep
+}: ClusterState): ReadonlyArray<number> => {
+  const present = members.map(({ incarnation, phase }) => stageOf(incarnation, phase))
+  const past = gone
+    .filter((one) => members.every(({ peer }) => peer !== one.peer))
+    .map(({ incarnation }) => stageOf(incarnation, "gone"))
+  return [
+    ordinal,
+    current.epoch,
+    [...present, ...past].reduce((sum, stage) => sum + stage, 0),
+    step?.gained.length ?? 0,
+    sweep.round,
+    -sweep.missing.length
+  ]
+}
 
 const isNewer = (left: ClusterState, right: ClusterState): boolean => {
   const [mine, other] = [progressOf(left), progressOf(right)]
