@@ -1,18 +1,23 @@
 import { Result, Schema } from "effect"
 import * as fc from "fast-check"
 import { readFileSync } from "node:fs"
-import { isEncodedState } from "./encoded-state-guard.ts"
+import { isEncodedDiff, isEncodedState } from "./encoded-state-guard.ts"
 import { expect, it } from "vitest"
 import {
   codecOf,
+  decodeDiff,
   decodeState,
+  diff,
   disassociate,
   eject,
+  encodeDiff,
+  EncodedDiff,
   EncodedState,
   encodeState,
   invariants,
   participate,
   projectedValue,
+  report,
   stateHash
 } from "./index.ts"
 import { Cluster, stormyCommandOf } from "./testing/history.ts"
@@ -113,10 +118,39 @@ it.each([
   expect(Result.isFailure(result) && result.failure._tag).toBe("UndecodableState")
 })
 
-it("what is read quickly is what the schema accepts", () => {
-  const isOfSchema = Schema.is(EncodedState)
+/** What carol, who has heard nothing of it, would be sent in place of it. */
+const sampleDiff = () => {
+  const birth = born([alice, bob, carol, dave], { requestWindow: 4 })
+  return Result.getOrThrow(diff(sampleWithEjections(), report(birth)))
+}
+
+const goldenDiff: unknown = JSON.parse(
+  readFileSync(new URL("golden-diff-1.json", import.meta.url), "utf8")
+)
+
+it("format 1 of a diff is written as it always was, and read", () => {
+  const encoded: unknown = JSON.parse(JSON.stringify(encodeDiff(codec, sampleDiff())))
+  expect(encoded).toEqual(goldenDiff)
+  expect(Result.getOrThrow(decodeDiff(codec, goldenDiff))).toEqual(sampleDiff())
+})
+
+it.each([
+  ["nothing", null],
+  ["another format", { ...(goldenDiff as object), format: 2 }],
+  ["an entry of nobody", { ...(goldenDiff as object), participants: [] }],
+  ["a state", golden(2)]
+])("a diff is refused with a reason: %s", (_, encoded) => {
+  const result = decodeDiff(codec, encoded)
+  expect(Result.isFailure(result) && result.failure._tag).toBe("UndecodableState")
+})
+
+/** Spoils each place of a form in many ways; how many of the results are refused. */
+const spoiled = (
+  whole: unknown,
+  isOfSchema: (value: unknown) => boolean,
+  isQuick: (value: unknown) => boolean
+): number => {
   const spoils: ReadonlyArray<unknown> = [null, -1, 0, 1.5, "", "x", [], {}, [[]], [1, 2], [[0, 0]]]
-  const whole = golden(2)
   const places: Array<ReadonlyArray<string>> = []
   const walk = (value: unknown, path: ReadonlyArray<string>): void => {
     places.push(path)
@@ -133,11 +167,16 @@ it("what is read quickly is what the schema accepts", () => {
       const parent = steps.reduce<object>((at, name) => Reflect.get(at, name), copy)
       Reflect.set(parent, last, spoil)
       const expected = isOfSchema(copy.root)
-      expect(isEncodedState(copy.root), `${path.join(".")} = ${JSON.stringify(spoil)}`).toBe(
-        expected
-      )
+      expect(isQuick(copy.root), `${path.join(".")} = ${JSON.stringify(spoil)}`).toBe(expected)
       refused += expected ? 0 : 1
     }
   }
-  expect(refused).toBeGreaterThan(300)
+  return refused
+}
+
+it("what is read quickly is what the schemas accept", () => {
+  const provisional = { ...(golden(2) as object), provisional: true }
+  expect(spoiled(golden(2), Schema.is(EncodedState), isEncodedState)).toBeGreaterThan(300)
+  expect(spoiled(provisional, Schema.is(EncodedState), isEncodedState)).toBeGreaterThan(300)
+  expect(spoiled(goldenDiff, Schema.is(EncodedDiff), isEncodedDiff)).toBeGreaterThan(300)
 })

@@ -10,11 +10,10 @@ import type { Acknowledgement } from "./acknowledgement.ts"
 import type { Application, Fold } from "./application.ts"
 import { formatDigest, parseDigest } from "./digest.ts"
 import { EncodedState, STATE_FORMAT } from "./encoded-state.ts"
-import type { EncodedEntry } from "./encoded-state.ts"
 import { upgradeEncodedState } from "./encoded-state-1.ts"
 import { isEncodedState } from "./encoded-state-guard.ts"
-import type { Entry } from "./entry.ts"
 import { isMembershipEntry } from "./entry.ts"
+import { decodeEntry, encodeEntry, participantsAt, placesIn } from "./entry-codec.ts"
 import { compareEventIds, compareMarks } from "./event-id.ts"
 import type { Participant } from "./participant.ts"
 import { sameParticipant, sortParticipants } from "./participant.ts"
@@ -76,30 +75,13 @@ const everyoneIn = (state: PowerState<unknown, unknown, unknown>): ReadonlyArray
   return sortParticipants(named)
 }
 
-type PlaceOf = (participant: Participant) => number
-
-const encodeEntry = <E>(codec: ValueCodec<E>, placeOf: PlaceOf, entry: Entry<E>): EncodedEntry => {
-  const issuer = placeOf(entry.issuer)
-  switch (entry._tag) {
-    case "Event":
-      return [entry.ordinal, issuer, "event", codec.encode(entry.event), entry.request]
-    case "Join":
-      return [entry.ordinal, issuer, "join", placeOf(entry.participant), entry.after]
-    case "Leave":
-      return [entry.ordinal, issuer, "leave"]
-    case "Eject":
-      return [entry.ordinal, issuer, "eject", placeOf(entry.participant)]
-  }
-}
-
 /** The stored form of a state. Linear in its pending entries and remembered requests. */
 export const encodeState = <E, O, S>(
   codec: StateCodec<E, O, S>,
   state: PowerState<E, O, S>
 ): EncodedState => {
   const participants = everyoneIn(state)
-  const placeOf: PlaceOf = (participant) =>
-    participants.findIndex((each) => sameParticipant(each, participant))
+  const placeOf = placesIn(participants)
   const { count, departed, digest, id, members, value } = state.infimum
   return {
     format: STATE_FORMAT,
@@ -134,33 +116,6 @@ export const encodeState = <E, O, S>(
   }
 }
 
-type ParticipantAt = (place: number) => Participant
-
-const decodeEntry = <E>(
-  codec: ValueCodec<E>,
-  at: ParticipantAt,
-  encoded: EncodedEntry
-): Entry<E> => {
-  const [ordinal, place] = encoded
-  const issuer = at(place)
-  switch (encoded[2]) {
-    case "event":
-      return {
-        _tag: "Event",
-        ordinal,
-        issuer,
-        event: codec.decode(encoded[3]),
-        request: encoded[4]
-      }
-    case "join":
-      return { _tag: "Join", ordinal, issuer, participant: at(encoded[3]), after: encoded[4] }
-    case "leave":
-      return { _tag: "Leave", ordinal, issuer }
-    case "eject":
-      return { _tag: "Eject", ordinal, issuer, participant: at(encoded[3]) }
-  }
-}
-
 const isSound = (state: PowerState<unknown, unknown, unknown>): boolean => {
   const entries = toArray(state.entries)
   const end = state.infimum.count + entries.length
@@ -180,15 +135,7 @@ const rebuild = <E, O, S>(
   codec: StateCodec<E, O, S>,
   encoded: EncodedState
 ): PowerState<E, O, S> => {
-  const table: ReadonlyArray<Participant> = encoded.participants.map(([peer, incarnation]) => ({
-    peer,
-    incarnation
-  }))
-  const at: ParticipantAt = (place) => {
-    const participant = table[place]
-    if (participant === undefined) throw new Error(`participant ${place} of ${table.length}`)
-    return participant
-  }
+  const at = participantsAt(encoded.participants)
   const { authority, infimum, requestWindow } = encoded
   const value = codec.state.decode(infimum.value)
   const requests = infimum.requests.map(([request, output]) => ({

@@ -3,24 +3,41 @@ import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import type { Participant } from "./index.ts"
 import {
+  codecOf,
+  decodeDiff,
   diff,
+  encodeDiff,
   hear,
+  invariants,
   mergeDiff,
   participate,
   pendingCount,
   projectedValue,
+  receive,
   report,
   stateHash
 } from "./index.ts"
 import { Cluster, stormyCommandOf } from "./testing/history.ts"
 import type { Words } from "./testing/replicas.ts"
-import { alice, bob, born, carol, heard, saved, wordList, write } from "./testing/replicas.ts"
+import {
+  alice,
+  bob,
+  born,
+  carol,
+  heard,
+  saved,
+  wordList,
+  wordListApplication,
+  write
+} from "./testing/replicas.ts"
 
 const filled = (state: Words, issuer: Participant, count: number): Words => {
   let next = state
   for (let index = 0; index < count; index += 1) next = write(next, issuer, `${index}`)
   return saved(next, issuer)
 }
+
+const codec = codecOf(wordListApplication)
 
 const tagOf = (result: Result.Result<unknown, { readonly _tag: string }>): string =>
   Result.isFailure(result) ? result.failure._tag : "done"
@@ -46,7 +63,17 @@ it("peer-P1: a diff leaves the receiver with just what the full state would have
             const parties = { from: cluster.self(from), to: cluster.self(to) }
             const made = diff(sender, report(receiver))
             if (Result.isFailure(made)) continue
-            const short = mergeDiff(wordList, receiver, { ...parties, diff: made.success })
+            const sent: unknown = JSON.parse(JSON.stringify(encodeDiff(codec, made.success)))
+            const received = Result.getOrThrow(decodeDiff(codec, sent))
+            expect(received).toEqual(made.success)
+            const again = receive(wordList, receiver, received)
+            if (Result.isSuccess(again)) {
+              const isAhead = receiver.infimum.count > sender.infimum.count
+              if (!isAhead) expect(stateHash(again.success)).toBe(stateHash(sender))
+              expect(invariants(wordList, again.success)).toEqual([])
+              expect(projectedValue(again.success)).toEqual(projectedValue(sender))
+            }
+            const short = mergeDiff(wordList, receiver, { ...parties, diff: received })
             const tag = tagOf(short)
             const full = hear(wordList, receiver, { ...parties, state: sender })
             // One who holds what does not count any more has to see the whole of it.

@@ -1,8 +1,10 @@
 /**
- * Recognises a stored form quickly. The schema `EncodedState` says what is right; this says the
- * same, by hand, because a state is read with every message between peers and the schema's own
- * decoder takes twenty times as long. A test compares the two.
+ * Recognises stored forms quickly. The schemas `EncodedState` and `EncodedDiff` say what is right;
+ * this says the same, by hand, because one is read with every message between peers and the schema's
+ * own decoder takes twenty times as long. A test compares the two.
  */
+import type { EncodedDiff } from "./encoded-diff.ts"
+import { DIFF_FORMAT } from "./encoded-diff.ts"
 import type { EncodedState } from "./encoded-state.ts"
 import { STATE_FORMAT } from "./encoded-state.ts"
 
@@ -97,4 +99,32 @@ export const isEncodedState = (value: unknown): value is EncodedState =>
     ["entries", listOf(isEntry)],
     ["seals", listOf(isPair)],
     ["held", listOf(tupleOf(isNatural, isNatural, listOf(isNatural)))]
+  ])
+
+const isMark: Check = (value) =>
+  isRecord(value, [
+    ["id", isId],
+    ["count", isNatural],
+    ["digest", isDigest]
+  ])
+
+const isPending: Check = (value) =>
+  isRecord(value, [
+    ["count", isNatural],
+    ["digest", isDigest]
+  ])
+
+/** Whether this is a diff in the format that is written now. */
+export const isEncodedDiff = (value: unknown): value is EncodedDiff =>
+  isAbsentOr(value, "provisional", (provisional) => provisional === true) &&
+  isRecord(value, [
+    ["format", (format) => format === DIFF_FORMAT],
+    ["origin", isOrigin],
+    ["participants", listOf(tupleOf(isPeer, isNatural))],
+    ["infimum", isMark],
+    ["known", listOf(isPair)],
+    ["entries", listOf(isEntry)],
+    ["pending", isPending],
+    ["held", listOf(tupleOf(isNatural, isNatural, listOf(isNatural)))],
+    ["decided", listOf(isPair)]
   ])

@@ -17,7 +17,9 @@ import { isEjectedMember } from "./membership.ts"
 import type { Merged } from "./merge.ts"
 import type { Participant } from "./participant.ts"
 import { sameParticipant } from "./participant.ts"
+import { emptyProjection, projectEntries } from "./projection.ts"
 import { foldFirst } from "./reduce.ts"
+import { foldedRequests } from "./request-log.ts"
 import { itemAt, sequenceOf, sizeOf, toArray } from "./sequence.ts"
 import type { PowerState, Seal } from "./state.ts"
 
@@ -80,8 +82,12 @@ const entriesOf = <E, O, S>(
   return [...own, ...sent].sort(compareEventIds)
 }
 
-/** The state of the sender, made again. */
-const stateOf = <E, O, S>(
+/**
+ * The state of the sender, made again out of what this replica holds and the diff; refused where
+ * that does not give it. Where this replica has folded more, it is the sender's state with that
+ * folded too. O(pending of both).
+ */
+export const receive = <E, O, S>(
   fold: Fold<E, O, S>,
   local: PowerState<E, O, S>,
   received: Diff<E>
@@ -89,9 +95,17 @@ const stateOf = <E, O, S>(
   Result.flatMap(atInfimumOf(fold, local, received), (reached) => {
     const { acknowledgements, decided, infimum, isProvisional, origin, pending } = received
     const entries = entriesOf(reached, received)
+    const end = infimum.count + entries.length
     const isWhole =
-      entries.length === pending.count && sameDigest(digestOfIds(entries), pending.digest)
+      entries.length === pending.count &&
+      sameDigest(digestOfIds(entries), pending.digest) &&
+      entries.every((entry) => compareMarks(entry, infimum.id) > 0) &&
+      acknowledgements.every(({ beyond, through }) => Math.max(through, ...beyond) <= end)
     if (!isWhole) return Result.fail(new DiffTooSparse({ id: infimum.id }))
+    const empty = emptyProjection<O, S>(
+      reached.infimum.value,
+      foldedRequests(reached.projection.requests)
+    )
     return Result.succeed({
       ...reached,
       origin,
@@ -99,7 +113,8 @@ const stateOf = <E, O, S>(
       entries: sequenceOf(Array.from(entries)),
       membership: entries.filter(isMembershipEntry),
       acknowledgements,
-      seals: decided.filter(({ participant }) => !isEjectedMember(reached.infimum, participant))
+      seals: decided.filter(({ participant }) => !isEjectedMember(reached.infimum, participant)),
+      projection: projectEntries(fold, reached.requestWindow, empty, entries)
     })
   })
 
@@ -113,7 +128,7 @@ export const mergeDiff = <E, O, S>(
   delivery: { readonly from: Participant; readonly to: Participant; readonly diff: Diff<E> }
 ): Result.Result<Merged<E, O, S>, MergeError | SenderRefused | DiffError> => {
   const { diff, from, to } = delivery
-  return Result.flatMap(stateOf(fold, local, diff), (state) =>
+  return Result.flatMap(receive(fold, local, diff), (state) =>
     hear(fold, local, { from, to, state })
   )
 }

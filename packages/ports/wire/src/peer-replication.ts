@@ -32,16 +32,29 @@ export const replicationItemsMax = 256
 export const PartitionItem = Schema.Struct({ application: ApplicationName, key: HexKey })
 
 /**
+ * A partition of a `merge`. With `diffOf`, a diff of the state that has this digest stands in place
+ * of the state; it was made against what the receiver told or acknowledged last.
+ */
+export const MergeItem = Schema.Struct({
+  ...PartitionItem.fields,
+  diffOf: Schema.optionalKey(Schema.NonEmptyString)
+})
+/** A partition of a `merge`. */
+export type MergeItem = typeof MergeItem.Type
+
+/**
  * What became of one state of a `merge`. `same`: merged, acknowledged and saved; the receiver now
  * holds the state that was sent with his acknowledgement, and nothing beyond it. `state`: merged
- * and saved; his state, which has more, is the next part of the answer's attachment. `refused`: see
- * `code` (`different-origins`, `different-lineage`, `conflicting-event`, `infimum-mismatch`,
+ * and saved; his state, which has more, is the next part of the answer's attachment, or, with
+ * `diffOf`, a diff of it against what was sent. `refused`: see `code` (`full-state-needed`,
+ * `different-origins`, `different-lineage`, `conflicting-event`, `infimum-mismatch`,
  * `not-an-owner`, `no-such-application`, `storage-full`, `undecodable`).
  */
 export const MergeOutcome = Schema.Struct({
   outcome: Schema.Literals(["same", "state", "refused"]),
   code: Schema.optionalKey(Schema.String),
-  message: Schema.optionalKey(Schema.String)
+  message: Schema.optionalKey(Schema.String),
+  diffOf: Schema.optionalKey(Schema.NonEmptyString)
 })
 /** What became of one state of a `merge`. */
 export type MergeOutcome = typeof MergeOutcome.Type
@@ -55,7 +68,7 @@ export const merge = operation({
   name: "merge",
   request: Schema.Struct({
     sender: PeerSender,
-    items: Schema.Array(PartitionItem).check(Schema.isMaxLength(replicationItemsMax))
+    items: Schema.Array(MergeItem).check(Schema.isMaxLength(replicationItemsMax))
   }),
   response: Schema.Struct({ outcomes: Schema.Array(MergeOutcome) })
 })

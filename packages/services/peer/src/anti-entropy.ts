@@ -87,8 +87,9 @@ const pull = Effect.fnUntraced(function* (
         const address = { application, key: PartitionKey.make(found) }
         const body = hearState({
           address,
-          incoming: incoming.success,
+          sent: { _tag: "State", replica: incoming.success },
           sender: context.membership.participantOf(peer),
+          boot: view.bootOf(peer),
           ownership,
           isAnswered: false
         })

@@ -21,7 +21,7 @@ import {
   type PendingRequest,
   type Replica
 } from "./replica.ts"
-import { decodeStored, encodeStored } from "./stored-form.ts"
+import { decodeSentDiff, decodeStored, encodeSentDiff, encodeStored } from "./stored-form.ts"
 
 /** Events or outputs of one request, as JSON of the application's schemas. */
 type JsonList = ReadonlyArray<unknown>
@@ -102,6 +102,7 @@ class TypedReplica<S> implements Replica {
   readonly #kind: Kind<S>
   readonly #state: PowerState<JsonList, JsonList, S>
   #digest: string | undefined
+  #report: Power.Report | undefined
   #bytes: Uint8Array | undefined
   #tags: ReadonlyArray<Uint8Array> | undefined
   #participants: ReadonlyArray<Participant> | undefined
@@ -146,6 +147,26 @@ class TypedReplica<S> implements Replica {
       replica: this.#next(next),
       dropped: dropped.flatMap(requestOf)
     }))
+  }
+
+  report(): Power.Report {
+    return (this.#report ??= Power.report(this.#state))
+  }
+
+  diff(receiver: Power.Report): Uint8Array | null {
+    const made = Power.diff(this.#state, receiver)
+    return Result.isSuccess(made)
+      ? encodeSentDiff(Power.encodeDiff(this.#kind.codec, made.success))
+      : null
+  }
+
+  receive(diff: Uint8Array) {
+    const { codec, fold } = this.#kind
+    return decodeSentDiff(diff).pipe(
+      Result.flatMap((encoded) => Power.decodeDiff(codec, encoded)),
+      Result.flatMap((decoded) => Power.receive(fold, this.#state, decoded)),
+      Result.map((state): Replica => new TypedReplica(this.#kind, state))
+    )
   }
 
   merge(other: Replica) {

@@ -7,7 +7,7 @@
  * 1. What leaves the process was saved before.
  * 2. A partition that nobody waits for, whose current state is saved, may leave memory.
  */
-import type { EventId } from "@holdfast/power-state"
+import type { EventId, Report } from "@holdfast/power-state"
 import type { Address } from "./address.ts"
 import { addressText } from "./address.ts"
 import type { Replica } from "./replica.ts"
@@ -19,6 +19,12 @@ export interface HoldersWaiter {
   /** When the wait ends anyway, monotonic milliseconds. */
   readonly expiresAt: number
   readonly reached: (count: number) => void
+}
+
+/** What a peer is known to hold of a partition, and in which of its starts it said so. */
+export interface Known {
+  readonly report: Report
+  readonly boot: number
 }
 
 /** A partition in memory. */
@@ -37,6 +43,8 @@ export interface Resident {
   readonly waiters: Set<HoldersWaiter>
   /** The digest that each peer is known to hold. */
   readonly told: Map<string, string>
+  /** What each peer is known to hold: diffs are made against it. */
+  readonly known: Map<string, Known>
 }
 
 /** The table of partitions in memory. */
@@ -67,7 +75,8 @@ export class PartitionTable {
       unsavedSince: now,
       usedAt: now,
       waiters: new Set(),
-      told: new Map()
+      told: new Map(),
+      known: new Map()
     }
     this.#residents.set(addressText(address), resident)
     return resident

@@ -131,6 +131,11 @@ export class PeerView {
     return heard === undefined ? null : this.#now() - heard.at
   }
 
+  /** The start of a peer that was heard last; -1 if none was. */
+  bootOf(peer: PeerId): number {
+    return this.#heard.get(peer)?.life.boot ?? -1
+  }
+
   /** Of the last sweep that a peer has told that it knows of; -1 if it has not told. */
   roundOf(peer: PeerId): number {
     return this.#heard.get(peer)?.round ?? NO_ROUND

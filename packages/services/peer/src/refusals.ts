@@ -100,6 +100,13 @@ export const jobFailed = (cause: unknown): ServiceError =>
 export const overloaded = (what: string): ServiceError =>
   new ServiceError({ code: "overloaded", message: `${what}; try again`, retryAfterMs: 100 })
 
+/** A diff does not lead from what is here to what its sender has. */
+export const fullStateNeeded = (why: string): ServiceError =>
+  new ServiceError({ code: FULL_STATE_NEEDED, message: `${why}; send the full state` })
+
+/** The code of that refusal. */
+export const FULL_STATE_NEEDED = "full-state-needed"
+
 /** The application is not hosted here. */
 export const noSuchApplication = (name: string): ServiceError =>
   new ServiceError({

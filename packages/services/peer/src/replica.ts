@@ -7,6 +7,7 @@
  */
 import type {
   AdoptError,
+  DiffError,
   Divergent,
   EjectError,
   EventId,
@@ -18,6 +19,7 @@ import type {
   NotParticipant,
   Participant,
   PendingLimitReached,
+  Report,
   SenderRefused,
   UndecodableState,
   Violation
@@ -70,6 +72,12 @@ export interface Replica {
   ) => Result.Result<ApplyReply, InvalidEvent | NotParticipant | PendingLimitReached>
   /** What comes from one whose word counts; others are refused. */
   readonly hear: (delivery: Delivery) => Result.Result<HearReply, MergeError | SenderRefused>
+  /** What is told of it, so that others can send diffs. */
+  readonly report: () => Report
+  /** What the one who told this lacks, as it is sent; null where only the full state will do. */
+  readonly diff: (receiver: Report) => Uint8Array | null
+  /** The sender's state, made again out of this one and a diff. */
+  readonly receive: (diff: Uint8Array) => Result.Result<Replica, DiffError | UndecodableState>
   /** All that two replicas know, whoever had them: for what is put together again. */
   readonly merge: (other: Replica) => Result.Result<Replica, MergeError>
   readonly acknowledge: (participant: Participant) => Result.Result<Replica, NotParticipant>

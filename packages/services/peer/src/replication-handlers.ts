@@ -14,8 +14,8 @@ import {
 import { PartitionKey as PartitionKeySchema } from "@holdfast/keyspace"
 import { Effect, Option, Result } from "effect"
 import type { Address } from "./address.ts"
-import { noSuchApplication, refusalOf } from "./refusals.ts"
-import { hearState, letOwnersIn } from "./replication-steps.ts"
+import { FULL_STATE_NEEDED, noSuchApplication, refusalOf } from "./refusals.ts"
+import { type Heard, hearState, letOwnersIn, type Sent } from "./replication-steps.ts"
 import type { SenderContext } from "./sender.ts"
 
 type MergeOutcome = PeerReplicationOperations.MergeOutcome
@@ -26,40 +26,61 @@ interface Outcome {
   readonly state?: Uint8Array
 }
 
+type Item = PeerReplicationOperations.MergeItem
+
 const refused = ({ code, message }: ServiceError): Outcome => ({
   outcome: { outcome: "refused", code, message }
 })
 
 const checkKey = (key: string): PartitionKey => PartitionKeySchema.make(key)
 
+/** What came, as far as it can be read without what is here. */
+const readItem = (
+  context: SenderContext,
+  { application: name, diffOf }: Item,
+  bytes: Uint8Array
+): Result.Result<Sent, ServiceError> => {
+  const application = context.applications.get(name)
+  if (application === undefined) return Result.fail(noSuchApplication(name))
+  return diffOf === undefined
+    ? application.decode(bytes).pipe(
+        Result.map((replica): Sent => ({ _tag: "State", replica })),
+        Result.mapError(refusalOf)
+      )
+    : Result.succeed({ _tag: "Diff", bytes, digest: diffOf })
+}
+
+/** What the sender lacks of a partition; who sent a diff takes one. */
+const answerOf = (sent: Sent, { incoming, isSame, replica }: Heard): Outcome => {
+  if (isSame) return { outcome: { outcome: "same" } }
+  const diff =
+    sent._tag === "Diff" && sent.digest === incoming.digest()
+      ? replica.diff(incoming.report())
+      : null
+  return diff === null
+    ? { outcome: { outcome: "state" }, state: replica.bytes() }
+    : { outcome: { outcome: "state", diffOf: replica.digest() }, state: diff }
+}
+
 /** Puts the merge of one state in; the effect waits for it. */
 const mergeOne = (
   context: SenderContext,
   sender: Sender,
-  item: { readonly application: string; readonly key: string },
-  state: Uint8Array
+  item: Item,
+  bytes: Uint8Array
 ): Effect.Effect<Outcome> => {
-  const application = context.applications.get(item.application)
-  if (application === undefined) return Effect.succeed(refused(noSuchApplication(item.application)))
-  const incoming = application.decode(state)
-  if (Result.isFailure(incoming)) return Effect.succeed(refused(refusalOf(incoming.failure)))
+  const read = readItem(context, item, bytes)
+  if (Result.isFailure(read)) return Effect.succeed(refused(read.failure))
+  const sent = read.success
   const address: Address = { application: item.application, key: checkKey(item.key) }
   const { engine, ownership } = context
-  const body = hearState({
-    address,
-    incoming: incoming.success,
-    sender,
-    ownership,
-    isAnswered: true
-  })
+  const { boot } = sender
+  const body = hearState({ address, sent, sender, boot, ownership, isAnswered: true })
   return engine.enqueue(address, body).pipe(
-    Effect.map(({ isSame, replica }): Outcome =>
-      isSame
-        ? { outcome: { outcome: "same" } }
-        : { outcome: { outcome: "state" }, state: replica.bytes() }
-    ),
+    Effect.map((heard) => answerOf(sent, heard)),
     Effect.catch((error) => {
-      context.missed(sender.peer)
+      // The full state is on its way then.
+      if (error.code !== FULL_STATE_NEEDED) context.missed(sender.peer)
       return Effect.succeed(refused(error))
     })
   )
@@ -85,7 +106,7 @@ export const handleMerge =
   (
     request: {
       readonly sender: Sender
-      readonly items: ReadonlyArray<{ application: string; key: string }>
+      readonly items: ReadonlyArray<Item>
     },
     { attachment }: RequestContext
   ): Effect.Effect<Answer<{ readonly outcomes: ReadonlyArray<MergeOutcome> }>, ServiceError> =>

@@ -8,7 +8,7 @@ import { Result } from "effect"
 import type { Address } from "./address.ts"
 import type { JobBody, Step } from "./job.ts"
 import { endedSender } from "./peer-view.ts"
-import { type MembershipRefusal, refusalOf } from "./refusals.ts"
+import { fullStateNeeded, type MembershipRefusal, refusalOf } from "./refusals.ts"
 import type { PendingRequest, Replica } from "./replica.ts"
 import { uniteBirths } from "./unite-births.ts"
 
@@ -171,39 +171,68 @@ const putOut = ({ application, key }: Address): ServiceError =>
     message: `this peer was put out of ${application}/${key}`
   })
 
+/** A partition as a peer sends it: all of it, or what is new to the receiver, of this digest. */
+export type Sent =
+  | { readonly _tag: "State"; readonly replica: Replica }
+  | { readonly _tag: "Diff"; readonly bytes: Uint8Array; readonly digest: string }
+
 /** The answer to one state of another peer. */
 export interface Heard {
   /** The sender holds the same, once he has noted the acknowledgement of what he sent. */
   readonly isSame: boolean
   readonly replica: Replica
+  /** What the sender holds. */
+  readonly incoming: Replica
 }
+
+/** The state that was sent. */
+const readSent = (local: Replica | null, sent: Sent): Result.Result<Replica, ServiceError> => {
+  if (sent._tag === "State") return Result.succeed(sent.replica)
+  return local === null
+    ? Result.fail(fullStateNeeded("nothing of the partition is here"))
+    : Result.mapError(local.receive(sent.bytes), ({ message }) => fullStateNeeded(message))
+}
+
+const digestOfSent = (sent: Sent): string =>
+  sent._tag === "State" ? sent.replica.digest() : sent.digest
 
 /** Merges what another peer sent, acknowledges, and says whether he learns anything from it. */
 export const hearState =
   (options: {
     readonly address: Address
-    readonly incoming: Replica
+    readonly sent: Sent
     readonly sender: Participant
+    /** The sender's present start. */
+    readonly boot: number
     readonly ownership: Ownership
     /** Whether the sender is told what came of it. */
     readonly isAnswered: boolean
   }): JobBody<Heard> =>
   (local, resident) => {
-    const { address, incoming, isAnswered, ownership, sender } = options
-    return Result.map(
-      mergeIncoming(local, { address, incoming, ownership, sender }),
-      (merged): Step<Heard> => {
-        if (merged === null) {
-          return { replica: null, value: { isSame: false, replica: incoming } }
+    const { address, boot, isAnswered, ownership, sender, sent } = options
+    return Result.flatMap(readSent(local, sent), (incoming) =>
+      Result.map(
+        mergeIncoming(local, { address, incoming, ownership, sender }),
+        (merged): Step<Heard> => {
+          if (merged === null) {
+            return { replica: null, value: { isSame: false, replica: incoming, incoming } }
+          }
+          const replica = withOwners(merged, address, ownership)
+          // With no entry that is new to acknowledge, nothing is promised that was not saved before.
+          const isNews = replica !== merged || local === null
+          // Where more is folded here, a diff gives his state with that folded, too.
+          const isExact = incoming.digest() === digestOfSent(sent)
+          const isSame =
+            isExact && acknowledged(incoming, ownership.self).digest() === replica.digest()
+          resident.told.set(sender.peer, isAnswered ? replica.digest() : digestOfSent(sent))
+          if (isExact) resident.known.set(sender.peer, { report: incoming.report(), boot })
+          return {
+            replica,
+            value: { isSame, replica, incoming },
+            isSaved: isNews || !isSame
+          }
         }
-        const replica = withOwners(merged, address, ownership)
-        // With no entry that is new to acknowledge, nothing is promised that was not saved before.
-        const isNews = replica !== merged || local === null
-        const isSame = acknowledged(incoming, ownership.self).digest() === replica.digest()
-        resident.told.set(sender.peer, (isAnswered ? replica : incoming).digest())
-        const value = { isSame, replica }
-        return { replica, value, isSaved: isNews || !isSame }
-      }
+      )
     )
   }
 
@@ -212,15 +241,18 @@ export const noteHeld =
   (options: {
     readonly sent: Replica
     readonly holder: Participant
+    /** The holder's present start. */
+    readonly boot: number
     readonly self: Participant
   }): JobBody<void> =>
   (local, resident) => {
-    const { holder, self, sent } = options
+    const { boot, holder, self, sent } = options
     const held = sent.acknowledge(holder)
     if (local === null || Result.isFailure(held)) {
       return Result.succeed({ replica: local, value: undefined })
     }
     resident.told.set(holder.peer, held.success.digest())
+    resident.known.set(holder.peer, { report: held.success.report(), boot })
     if (local === sent) {
       return Result.succeed({ replica: held.success, value: undefined, isSaved: false })
     }

@@ -26,7 +26,8 @@ import type { PeerView } from "./peer-view.ts"
 import type { RareLog } from "./rare-log.ts"
 import type { HostedApplication, Replica } from "./replica.ts"
 import type { Ownership } from "./replication-steps.ts"
-import { hearState, letOwnersIn, noteHeld } from "./replication-steps.ts"
+import { FULL_STATE_NEEDED, fullStateNeeded } from "./refusals.ts"
+import { hearState, letOwnersIn, noteHeld, type Sent } from "./replication-steps.ts"
 import type { PeerSettings } from "./settings.ts"
 
 /** What sending needs. */
@@ -46,6 +47,8 @@ export interface SenderContext {
 interface Parcel {
   readonly address: Address
   readonly replica: Replica
+  /** What the receiver lacks of it, if that is known and less. */
+  readonly diff: Uint8Array | null
 }
 
 const callMerge = makeCaller(PeerReplicationOperations.merge)
@@ -78,6 +81,20 @@ const savedReplica = (context: SenderContext, address: Address, peer: PeerId) =>
     .pipe(Effect.catch(() => Effect.succeed(null)))
 }
 
+/** The partition for a receiver: what is new to him, where it is known what he holds. */
+const parcelFor = (
+  { engine, view }: SenderContext,
+  address: Address,
+  replica: Replica,
+  peer: PeerId
+): Parcel => {
+  const known = engine.table.find(address)?.known.get(peer)
+  const diff =
+    known === undefined || known.boot !== view.bootOf(peer) ? null : replica.diff(known.report)
+  const isLess = diff !== null && diff.length < replica.bytes().length
+  return { address, replica, diff: isLess ? diff : null }
+}
+
 /** As many partitions as fit into one message; the others are put back. */
 const pack = Effect.fnUntraced(function* (
   context: SenderContext,
@@ -89,49 +106,78 @@ const pack = Effect.fnUntraced(function* (
   for (const address of addresses) {
     const replica = yield* savedReplica(context, address, outbox.peer)
     if (replica === null) continue
-    const bytes = partBytes(replica.bytes())
+    const parcel = parcelFor(context, address, replica, outbox.peer)
+    const bytes = partBytes(parcel.diff ?? replica.bytes())
     if (bytes > room && parcels.length > 0) outbox.offer(address)
     else if (bytes > room) {
       yield* context.warn("a partition is too large for a message", address)
     } else {
       room -= bytes
-      parcels.push({ address, replica })
+      parcels.push(parcel)
     }
   }
   return parcels
 })
+
+interface Reply {
+  readonly outcome: PeerReplicationOperations.MergeOutcome
+  readonly state?: Uint8Array
+}
+
+/** What was answered; null where it cannot be read. */
+const sentBack = (
+  { applications }: SenderContext,
+  { application }: Address,
+  { outcome: { diffOf }, state }: Reply
+): Sent | null => {
+  if (state === undefined) return null
+  if (diffOf !== undefined) return { _tag: "Diff", bytes: state, digest: diffOf }
+  const replica = applications.get(application)?.decode(state)
+  return replica === undefined || Result.isFailure(replica)
+    ? null
+    : { _tag: "State", replica: replica.success }
+}
+
+/** Refusals of a diff after which the full state is sent: the other may know no diffs. */
+const isForDiff = (parcel: Parcel, code: string | undefined): boolean =>
+  parcel.diff !== null && (code === FULL_STATE_NEEDED || code === "undecodable")
+
+/** Sends the full state next. */
+const sendInFull = ({ engine }: SenderContext, outbox: Outbox, { address }: Parcel): void => {
+  engine.table.find(address)?.known.delete(outbox.peer)
+  outbox.offer(address)
+}
 
 /** Puts in what an answer says about one partition; the effect waits for it. */
 const takeIn = (
   context: SenderContext,
   holder: Participant,
   parcel: Parcel,
-  reply: { readonly outcome: PeerReplicationOperations.MergeOutcome; readonly state?: Uint8Array }
+  reply: Reply
 ): Effect.Effect<void, ServiceError> => {
   const { address, replica } = parcel
-  const { engine, ownership } = context
+  const { engine, ownership, view } = context
+  const boot = view.bootOf(holder.peer)
   switch (reply.outcome.outcome) {
     case "same":
-      return engine.enqueue(address, noteHeld({ sent: replica, holder, self: ownership.self }))
+      return engine.enqueue(
+        address,
+        noteHeld({ sent: replica, holder, boot, self: ownership.self })
+      )
     case "refused":
-      return context.warn("a peer refused a state", {
-        ...address,
-        peer: holder.peer,
-        ...reply.outcome
-      })
+      return isForDiff(parcel, reply.outcome.code)
+        ? Effect.fail(fullStateNeeded("the receiver holds something else"))
+        : context.warn("a peer refused a state", {
+            ...address,
+            peer: holder.peer,
+            ...reply.outcome
+          })
     case "state": {
-      const application = context.applications.get(address.application)
-      const incoming = reply.state === undefined ? undefined : application?.decode(reply.state)
-      if (incoming === undefined || Result.isFailure(incoming)) {
+      const sent = sentBack(context, address, reply)
+      if (sent === null) {
         return context.warn("a peer answered with a state that cannot be read", address)
       }
-      const heard = hearState({
-        address,
-        incoming: incoming.success,
-        sender: holder,
-        ownership,
-        isAnswered: false
-      })
+      const heard = hearState({ address, sent, sender: holder, boot, ownership, isAnswered: false })
       return Effect.asVoid(engine.enqueue(address, heard))
     }
   }
@@ -140,15 +186,16 @@ const takeIn = (
 /** Sends parcels in one message and takes in the answers; fails when there was none. */
 const exchange = Effect.fnUntraced(function* (
   context: SenderContext,
-  holder: Participant,
+  outbox: Outbox,
   parcels: ReadonlyArray<Parcel>
 ) {
   const { membership, settings, view } = context
+  const holder = membership.participantOf(outbox.peer)
   const { attachment, response } = yield* callMerge({
     cluster: settings.cluster,
     instance: holder.peer,
-    request: { sender: view.self, items: parcels.map(({ address }) => address) },
-    attachment: encodeParts(parcels.map(({ replica }) => replica.bytes())),
+    request: { sender: view.self, items: parcels.map(itemOf) },
+    attachment: encodeParts(parcels.map(({ diff, replica }) => diff ?? replica.bytes())),
     deadline: settings.times.replicationMillis,
     requestId: yield* makeRequestId,
     sender: view.self.peer,
@@ -164,17 +211,22 @@ const exchange = Effect.fnUntraced(function* (
     const state = outcome.outcome === "state" ? states[nextState++] : undefined
     const parcel = parcels[index]
     if (parcel === undefined) return Effect.void
-    return takeIn(context, holder, parcel, state === undefined ? { outcome } : { outcome, state })
+    const reply = state === undefined ? { outcome } : { outcome, state }
+    return Effect.catch(takeIn(context, holder, parcel, reply), (error) => {
+      if (error.code === FULL_STATE_NEEDED) {
+        return Effect.sync(() => sendInFull(context, outbox, parcel))
+      }
+      context.missed(holder.peer)
+      return context.warn("an answer could not be taken in", error)
+    })
   })
-  yield* Effect.forEach(
-    answers,
-    (answer) =>
-      Effect.catch(answer, (error) => {
-        context.missed(holder.peer)
-        return context.warn("an answer could not be taken in", error)
-      }),
-    { discard: true }
-  )
+  yield* Effect.forEach(answers, (answer) => answer, { discard: true })
+})
+
+const itemOf = ({ address, diff, replica }: Parcel): PeerReplicationOperations.MergeItem => ({
+  application: address.application,
+  key: address.key,
+  ...(diff === null ? {} : { diffOf: replica.digest() })
 })
 
 /** Serves an outbox until it is interrupted. */
@@ -188,8 +240,7 @@ export const sendFrom = (
     if (context.view.end !== null) return pause
     const parcels = yield* pack(context, outbox, addresses)
     if (parcels.length === 0) return FIRST_PAUSE_MILLIS
-    const holder = context.membership.participantOf(outbox.peer)
-    const result = yield* Effect.result(exchange(context, holder, parcels))
+    const result = yield* Effect.result(exchange(context, outbox, parcels))
     if (Result.isSuccess(result)) return FIRST_PAUSE_MILLIS
     for (const { address } of parcels) outbox.offer(address)
     yield* Effect.logDebug("a peer does not answer", outbox.peer, result.failure)

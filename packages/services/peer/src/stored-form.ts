@@ -4,9 +4,9 @@
  *     01 | state digest, 16 hexadecimal digits | the encoded state as JSON
  *
  * The digest stands in front so that a start can compare partitions without reading them whole. The
- * store adds the checksum.
+ * store adds the checksum. A diff is sent as its JSON alone.
  */
-import type { EncodedState } from "@holdfast/power-state"
+import type { EncodedDiff, EncodedState } from "@holdfast/power-state"
 import { UndecodableState } from "@holdfast/power-state"
 import { Result } from "effect"
 
@@ -53,3 +53,14 @@ export const decodeStored = (
       catch: (cause) => new UndecodableState({ reason: String(cause) })
     })
   )
+
+/** A diff as it is sent. */
+export const encodeSentDiff = (diff: EncodedDiff): Uint8Array =>
+  encoder.encode(JSON.stringify(diff))
+
+/** Reads a diff as it was sent; the diff itself is still to be decoded. */
+export const decodeSentDiff = (sent: Uint8Array): Result.Result<unknown, UndecodableState> =>
+  Result.try({
+    try: (): unknown => JSON.parse(decoder.decode(sent)),
+    catch: (cause) => new UndecodableState({ reason: String(cause) })
+  })

@@ -54,7 +54,8 @@ class World {
     if (incoming === null || from === to) return
     const ownership = this.#ownership(makeParticipant(to))
     const sender = makeParticipant(from)
-    this.#run(to, hearState({ address, incoming, sender, ownership, isAnswered: true }))
+    const sent = { _tag: "State", replica: incoming } as const
+    this.#run(to, hearState({ address, sent, sender, boot: 1, ownership, isAnswered: true }))
   }
 
   /** A peer hears that all have swept, and goes over its partitions. */
