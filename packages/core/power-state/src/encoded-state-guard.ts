@@ -1,7 +1,7 @@
 /**
  * Recognises stored forms quickly. The schemas `EncodedState` and `EncodedDiff` say what is right;
- * this says the same, by hand, because one is read with every message between peers and the schema's
- * own decoder takes twenty times as long. A test compares the two.
+ * this says the same, by hand, because one is read with every message between peers and the
+ * schema's own decoder takes twenty times as long. A test compares the two.
  */
 import type { EncodedDiff } from "./encoded-diff.ts"
 import { DIFF_FORMAT } from "./encoded-diff.ts"

@@ -1,4 +1,4 @@
-/** What travels between peers: diffs where it is known what the other holds, full states elsewhere. */
+/** What travels between peers: diffs where it is known what the other holds, or full states. */
 import * as memory from "@holdfast/adapter-memory"
 import { assert, describe, it } from "@effect/vitest"
 import { Messaging } from "@holdfast/messaging"

@@ -218,7 +218,7 @@ export const hearState =
             return { replica: null, value: { isSame: false, replica: incoming, incoming } }
           }
           const replica = withOwners(merged, address, ownership)
-          // With no entry that is new to acknowledge, nothing is promised that was not saved before.
+          // With no entry that is new to acknowledge, nothing is promised that was not saved.
           const isNews = replica !== merged || local === null
           // Where more is folded here, a diff gives his state with that folded, too.
           const isExact = incoming.digest() === digestOfSent(sent)

@@ -4,7 +4,7 @@
  * | invariant | what must hold |
  * |---|---|
  * | replica-... | the core's own invariants, of every replica in memory |
- * | one-birth | of all births of a partition one at most is ever confirmed |
+ * | one-birth | of all births of a partition one at most ever folds anything |
  * | liveness | once nothing fails, all owners of a partition store the same state, nothing pending |
  */
 import { durablePartitions } from "@holdfast/adapter-memory"
@@ -93,13 +93,13 @@ export const makeReplicaOracle = (cluster: SimulatedCluster): Oracle => {
   }
   const births = new Map<string, number>()
   const judgeBirth = (peer: string, address: Address, saved: Replica | null): void => {
-    if (saved === null || saved.isProvisional()) return
+    if (saved === null || !saved.hasFolded()) return
     const name = `${address.application} ${address.key.slice(0, 8)}`
     const epoch = saved.birthEpoch()
     const known = births.get(name) ?? epoch
     births.set(name, known)
     if (known === epoch) return
-    cluster.site.report("one-birth", `${name}: confirmed of epoch ${known}, at ${peer} of ${epoch}`)
+    cluster.site.report("one-birth", `${name}: folded of epoch ${known}, at ${peer} of ${epoch}`)
   }
   return {
     step: () => {
