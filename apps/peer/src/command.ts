@@ -14,7 +14,8 @@ import {
   PlainText,
   requiredText,
   serviceCommand,
-  type SettingValues
+  type SettingValues,
+  timeSetting
 } from "@holdfast/process"
 import { PeerId } from "@holdfast/wire"
 import { Effect, Layer } from "effect"
@@ -34,6 +35,10 @@ const settings = {
   }),
   reintegrate: booleanSetting({
     description: "If it was ejected: hand over what only its store holds, empty it, and join again"
+  }),
+  ejectSilentMs: timeSetting({
+    description: "A member silent for so long is ejected while most are there; 0 for never",
+    value: 0
   }),
   weight: numberSetting({
     description: "With --join: its share of the load against the others', which have 1 each",
@@ -79,7 +84,7 @@ export const peerCommand = serviceCommand({
   settings,
   prepare: (values) =>
     Effect.gen(function* () {
-      const { cluster, data, id, join, reintegrate } = values
+      const { cluster, data, ejectSilentMs, id, join, reintegrate } = values
       const connection = `holdfast-peer-${id}`
       const founders = yield* foundersOf(values)
       yield* natsOptionsOf(values, connection)
@@ -94,7 +99,8 @@ export const peerCommand = serviceCommand({
         applications,
         ...(join ? { capacity: capacityOf(values) } : {}),
         directory: data,
-        isReintegrated: reintegrate
+        isReintegrated: reintegrate,
+        times: { ejectSilentMillis: ejectSilentMs === 0 ? Infinity : ejectSilentMs }
       }).pipe(
         Layer.provideMerge(natsMessagingLayer()),
         Layer.provide(natsConnections(values, connection))

@@ -319,4 +319,36 @@ describe("an ejection", () => {
       assert.strictEqual(yield* c.ended, "ejected")
     })
   )
+
+  it.live("peer-T11: who is silent for too long is put out by itself, and comes back", () =>
+    Effect.gen(function* () {
+      const times = { ejectSilentMillis: 1_500 }
+      const { cluster } = yield* filled(["a", "b", "c", "d"], 20, times)
+      yield* cluster.stop("c")
+      yield* settled(cluster, "a", ["a", "b", "d"])
+      yield* eventually(
+        Effect.gen(function* () {
+          for (const number of numbers(20)) {
+            const shown = yield* cluster.show(keyOf(number), "a")
+            assert.deepStrictEqual([shown.infimum, shown.pending], [1, 0])
+          }
+        })
+      )
+      yield* cluster.start("c", { isReintegrated: true })
+      yield* settled(cluster, "c", ["a", "b", "c", "d"])
+    })
+  )
+
+  it.live("nobody is put out for silence by one who hears too few", () =>
+    Effect.gen(function* () {
+      const times = { ejectSilentMillis: 2_000 }
+      const { cluster } = yield* filled(["a", "b", "c", "d"], 3, times)
+      yield* cluster.stop("c")
+      yield* cluster.stop("d")
+      yield* Effect.sleep(4_000)
+      const view = yield* cluster.view("a")
+      assert.strictEqual(view.members.length, 4)
+      assert.strictEqual(view.pending, 0)
+    })
+  )
 })

@@ -43,6 +43,7 @@ export class PeerView {
   readonly #silentMillis: number
   readonly #onReturn: (peer: PeerId) => void
   readonly #onEnd: (end: LifeEnd) => void
+  readonly #since: number
   #end: LifeEnd | null = null
 
   constructor(options: {
@@ -58,6 +59,7 @@ export class PeerView {
     this.self = options.self
     this.#membership = options.membership
     this.#now = options.now
+    this.#since = options.now()
     this.#silentMillis = options.silentMillis
     this.#onReturn = options.onReturn
     this.#onEnd = options.onEnd
@@ -139,6 +141,11 @@ export class PeerView {
   /** Of the last sweep that a peer has told that it knows of; -1 if it has not told. */
   roundOf(peer: PeerId): number {
     return this.#heard.get(peer)?.round ?? NO_ROUND
+  }
+
+  /** Milliseconds since a peer was last heard, or since this process began. */
+  silentFor(peer: PeerId): number {
+    return this.#now() - (this.#heard.get(peer)?.at ?? this.#since)
   }
 
   /** Whether a peer is a member other than this one. */

@@ -35,6 +35,8 @@ export interface PeerTimes {
   readonly joinMillis: number
   /** How often a peer looks at what the cluster's agreement leaves it to do. */
   readonly stewardMillis: number
+  /** A member that is silent for so long is ejected; infinite for never. */
+  readonly ejectSilentMillis: number
 }
 
 /** Bounds; each has a default. */
@@ -83,7 +85,8 @@ export const peerTimesDefault: PeerTimes = {
   hedgeMillis: 250,
   drainMillis: 5_000,
   joinMillis: 30_000,
-  stewardMillis: 500
+  stewardMillis: 500,
+  ejectSilentMillis: Infinity
 }
 
 /** The limits if nothing else is said. */

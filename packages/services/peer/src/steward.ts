@@ -4,6 +4,7 @@
  *     first of this store's starts      ──▶ say so
  *     settled, and the keys lie wrongly ──▶ the first live member proposes a plan
  *     a step gives this peer keys       ──▶ compare with those who have them, then say so
+ *     somebody is silent for too long   ──▶ the first live member ejects him, if it may
  *     somebody was ejected              ──▶ put him out of every partition
  *     partitions that are not its own   ──▶ let go of them
  *     a sweep has begun                 ──▶ compare with all members, then say so
@@ -21,6 +22,7 @@ import { PartitionStore } from "@holdfast/storage"
 import { makeRequestId, ServiceError } from "@holdfast/wire"
 import { Cause, Effect, Option } from "effect"
 import { isCluster } from "./cluster-partition.ts"
+import { ejectSilent } from "./eject-silent.ts"
 import { makeGoOver } from "./go-over.ts"
 import { compareWith } from "./keep-in-touch.ts"
 import { recordChange } from "./membership-handlers.ts"
@@ -124,6 +126,7 @@ export const steward = (
       yield* attempt(parts, "arriving", arrive(parts))
       yield* attempt(parts, "proposing a plan", propose(parts))
       yield* attempt(parts, "taking keys over", gain(parts))
+      yield* attempt(parts, "ejecting the silent", ejectSilent(parts))
       yield* attempt(parts, "going over partitions", goOver)
       yield* attempt(parts, "letting go of partitions", letGoAndSweep(parts))
       yield* attempt(parts, "leaving", go(parts))
