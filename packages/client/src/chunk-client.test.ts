@@ -75,6 +75,8 @@ describe("writing a chunk", () => {
         if (Result.isSuccess(written)) return assert.fail("nothing can be written")
         assert.include(written.failure.message, "unreachable")
         assert.strictEqual(cluster.chunks.length, 0)
+        // What it excludes itself does not come back by waiting: each attempt asks once.
+        assert.strictEqual(cluster.calls.filter((call) => call === "alloc").length, 4)
       })
     )
   })

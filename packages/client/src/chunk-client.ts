@@ -215,7 +215,11 @@ const makeChunkClient = Effect.gen(function* () {
     const { bytes, checksum, fileId, min, requestId, want } = options
     const allocation = yield* metadata.alloc(
       { fileId, size: bytes.length, want, min, exclude },
-      { requestId: `${requestId}.alloc` }
+      // Without those that failed before, too few may be left: that does not pass by waiting.
+      {
+        requestId: `${requestId}.alloc`,
+        unawaited: exclude.length > 0 ? ["not-enough-devices"] : []
+      }
     )
     const outcomes = yield* send(allocation, options)
     const receipts = outcomes.flatMap((outcome) =>

@@ -27,6 +27,8 @@ export interface ServiceCallOptions {
   readonly deadline?: Duration.Input | undefined
   /** One instance by its id instead of any. */
   readonly instance?: string | undefined
+  /** Errors that may pass but are not waited for: the caller knows something better to do. */
+  readonly unawaited?: ReadonlyArray<string> | undefined
 }
 
 /** A prepared operation. */
@@ -117,7 +119,8 @@ export const makeServiceCaller = Effect.gen(function* () {
         const growing = Math.min(pauseMaxMs, pauseFirstMs * 2 ** Math.min(attempt, 10))
         const jittered = growing * (0.5 + (yield* Random.next))
         const pauseMs = Math.max(jittered, waitHint(error))
-        if (!mayPass(error) || pauseMs >= (yield* millisUntil(deadline))) {
+        const isAwaited = mayPass(error) && options.unawaited?.includes(codeOf(error)) !== true
+        if (!isAwaited || pauseMs >= (yield* millisUntil(deadline))) {
           return yield* failureOf(operation, error)
         }
         yield* Effect.sleep(Duration.millis(pauseMs))

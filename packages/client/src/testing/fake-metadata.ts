@@ -7,6 +7,13 @@ const serving = { concurrency: 16, backlog: 1_000 }
 
 const refusal = (code: string, message: string) => Effect.fail(new ServiceError({ code, message }))
 
+/** Devices may come back within a heartbeat, as far as the metadata service knows. */
+const tooFewDevices = new ServiceError({
+  code: "not-enough-devices",
+  message: "too few devices",
+  retryAfterMs: 500
+})
+
 const targetOf = (deviceId: string) => ({
   deviceId,
   hostId: `host-of-${deviceId}`,
@@ -52,7 +59,7 @@ export const serveFakeMetadata = (cluster: FakeCluster) =>
         counted("alloc", () => {
           const excluded = new Set<string>(exclude)
           const open = cluster.devices.filter(({ id, isFull }) => !isFull && !excluded.has(id))
-          if (open.length < min) return refusal("not-enough-devices", "too few devices")
+          if (open.length < min) return Effect.fail(tooFewDevices)
           const version = ++cluster.lastVersion
           const chunkId = cluster.lastVersion
           const chunk = { fileId, chunkId, version }
