@@ -1,43 +1,42 @@
-/** An authority, and certificates that it signed, made with `openssl` for a test. */
-import { execFileSync } from "node:child_process"
+/** An authority, and certificates that it signed, as files of a test. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { makeAuthority, type TestCertificate } from "@holdfast/suites/certificates"
 
 /** Paths of PEM files. */
+export interface CertificateFiles {
+  readonly cert: string
+  readonly key: string
+}
+
+/** Paths of PEM files, and the authority behind them. */
 export interface Certificates {
   readonly authority: string
-  readonly server: { readonly cert: string; readonly key: string }
-  readonly client: { readonly cert: string; readonly key: string }
+  readonly server: CertificateFiles
+  readonly client: CertificateFiles
+  /** Signs another certificate for this machine and puts it where the server's is. */
+  readonly renew: () => TestCertificate
 }
 
-const openssl = (folder: string, ...args: ReadonlyArray<string>): void => {
-  execFileSync("openssl", args, { cwd: folder, stdio: "pipe" })
-}
+const here = { names: ["127.0.0.1", "localhost"] }
 
-const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-
-/** Makes them in a folder; they last for a day. */
-export const makeCertificates = (folder: string): Certificates => {
-  const at = (name: string): string => join(folder, name)
-  const subject = ["-subj", "/CN=holdfast-test"]
-  openssl(folder, "req", "-x509", ...newKey, ...subject, "-days", "1", ...out("ca"))
-  writeFileSync(at("names"), "subjectAltName=IP:127.0.0.1,DNS:localhost\n")
-  for (const name of ["server", "client"]) {
-    openssl(folder, "req", ...newKey, "-subj", `/CN=${name}`, ...out(name, "csr"))
-    const issuer = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "1"]
-    const files = ["-in", `${name}.csr`, "-out", `${name}.pem`, "-extfile", "names"]
-    openssl(folder, "x509", "-req", ...issuer, ...files)
+/** Makes them in a folder, under names that begin so; they last for a day. */
+export const makeCertificates = (folder: string, prefix: string = ""): Certificates => {
+  const authority = makeAuthority()
+  const write = (name: string, text: string): string => {
+    const path = join(folder, `${prefix}${name}`)
+    writeFileSync(path, text, { mode: 0o600 })
+    return path
+  }
+  const issue = (name: string): TestCertificate & { readonly files: CertificateFiles } => {
+    const made = authority.issue(here)
+    const files = { cert: write(`${name}.pem`, made.cert), key: write(`${name}.key`, made.key) }
+    return { ...made, files }
   }
   return {
-    authority: at("ca.pem"),
-    server: { cert: at("server.pem"), key: at("server.key") },
-    client: { cert: at("client.pem"), key: at("client.key") }
+    authority: write("ca.pem", authority.cert),
+    server: issue("server").files,
+    client: issue("client").files,
+    renew: () => issue("server")
   }
 }
-
-const out = (name: string, extension = "pem"): ReadonlyArray<string> => [
-  "-keyout",
-  `${name}.key`,
-  "-out",
-  `${name}.${extension}`
-]

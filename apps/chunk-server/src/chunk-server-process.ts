@@ -1,8 +1,12 @@
 /** A chunk server on plain files and HTTP. */
 import { layerChunkDevices } from "@holdfast/adapter-file"
-import { layerChunkEndpoint, layerChunkTransport } from "@holdfast/adapter-http"
+import {
+  type ChunkEndpointTls,
+  layerChunkEndpointWith,
+  layerChunkTransport
+} from "@holdfast/adapter-http"
 import { type ChunkServerSettings, startChunkServer } from "@holdfast/service-chunk-server"
-import { ChunkDevices } from "@holdfast/storage"
+import { ChunkDevices, type ChunkTransport } from "@holdfast/storage"
 import type { ClusterId, HostId, MacRing } from "@holdfast/wire"
 import { existsSync } from "node:fs"
 import { mkdir } from "node:fs/promises"
@@ -20,6 +24,10 @@ export interface ChunkServerProcessOptions {
   readonly devices: ReadonlyArray<string>
   readonly listen: { readonly host: string; readonly port: number }
   readonly advertisedUrl?: string
+  /** Certificates to serve TLS with; absent, chunks are served in plain text. */
+  readonly endpointTls?: ChunkEndpointTls
+  /** How other chunk servers are reached; absent, as the system's authorities allow. */
+  readonly transport?: Layer.Layer<ChunkTransport>
   /** Where it stands; absent where racks are not told apart. */
   readonly rack?: string
   /** Bytes of each disk that are never written. */
@@ -53,7 +61,11 @@ export const formatMissingDevices = (options: {
 export const runChunkServer = Effect.fnUntraced(function* (options: ChunkServerProcessOptions) {
   const incarnation = yield* raiseIncarnation(options.stateDirectory)
   const layer = yield* Layer.build(
-    Layer.mergeAll(layerChunkDevices, layerChunkEndpoint, layerChunkTransport)
+    Layer.mergeAll(
+      layerChunkDevices,
+      layerChunkEndpointWith(options.endpointTls === undefined ? {} : { tls: options.endpointTls }),
+      options.transport ?? layerChunkTransport
+    )
   )
   return yield* startChunkServer({
     clusterId: options.cluster,

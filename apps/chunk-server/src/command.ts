@@ -2,13 +2,16 @@
 import { natsMessagingLayer } from "@holdfast/adapter-nats"
 import {
   booleanSetting,
+  checkDataPath,
   clusterSettings,
   dataSetting,
+  dataTlsServerSettings,
   keyFileSetting,
   natsConnections,
   natsOptionsOf,
   natsSettings,
   numberSetting,
+  openDataPath,
   openKeyRing,
   optionalText,
   PlainText,
@@ -55,6 +58,7 @@ const settings = {
     description: "The base URL that others reach this server by",
     variables: ["HOLDFAST_URL"]
   }),
+  ...dataTlsServerSettings,
   rack: optionalText(RackName, {
     description: "Where this host stands, for copies on distinct racks",
     variables: ["HOLDFAST_RACK"]
@@ -91,6 +95,7 @@ export const chunkServerCommand = serviceCommand({
       const connection = `holdfast-chunk-server-${id}`
       yield* readClusterKeys(values.keyFile)
       yield* natsOptionsOf(values, connection)
+      yield* checkDataPath(values)
       // The other commands need not wait for the service to load.
       const { formatMissingDevices, runChunkServer } = yield* Effect.promise(
         () => import("./chunk-server-process.ts")
@@ -101,7 +106,8 @@ export const chunkServerCommand = serviceCommand({
       const running = Effect.gen(function* () {
         yield* formatting
         const ring = yield* openKeyRing(values.keyFile)
-        yield* runChunkServer({ ...processOptionsOf(values), ring })
+        const path = yield* openDataPath(values)
+        yield* runChunkServer({ ...processOptionsOf(values), ...path, ring })
       })
       const layer = Layer.effectDiscard(running).pipe(
         Layer.provideMerge(natsMessagingLayer()),

@@ -1,10 +1,12 @@
 /** `worker`: one worker on NATS and JetStream, or as the child of a MultiLangDaemon. */
-import { layerChunkTransport } from "@holdfast/adapter-http"
 import { natsMessagingLayer } from "@holdfast/adapter-nats"
 import { clientLayer } from "@holdfast/client"
 import {
   booleanSetting,
+  checkDataTls,
   clusterSettings,
+  dataTlsSettings,
+  dataTransportLayer,
   failure,
   natsConnections,
   natsOptionsOf,
@@ -31,6 +33,7 @@ import { parseStreamShards } from "./stream-shards.ts"
 const settings = {
   ...clusterSettings,
   ...natsSettings,
+  ...dataTlsSettings,
   ...pipelineSettings,
   id: requiredText(WorkerId, {
     description: "This worker's name",
@@ -66,7 +69,7 @@ const connectionOf = ({ id }: Values): string => `holdfast-worker-${id}`
 /** What every worker of a cluster needs around it. */
 const surroundings = (values: Values) =>
   clientLayer({ cluster: values.cluster, sender: values.id }).pipe(
-    Layer.provideMerge(Layer.mergeAll(natsMessagingLayer(), layerChunkTransport)),
+    Layer.provideMerge(Layer.mergeAll(natsMessagingLayer(), dataTransportLayer(values))),
     Layer.provideMerge(natsConnections(values, connectionOf(values)))
   )
 
@@ -171,6 +174,7 @@ export const workerCommand = serviceCommand({
   prepare: (values) =>
     Effect.gen(function* () {
       yield* natsOptionsOf(values, connectionOf(values))
+      yield* checkDataTls(values)
       return values.multilang ? yield* prepareDaemon(values) : yield* prepareJetStream(values)
     })
 })

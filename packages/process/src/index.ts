@@ -35,6 +35,17 @@ export {
   textSetting,
   timeSetting
 } from "./configuration/setting.ts"
+export {
+  checkDataPath,
+  checkDataTls,
+  type DataPathOfServer,
+  dataTlsFlags,
+  type DataTlsValues,
+  dataTlsValuesOf,
+  dataTransportLayer,
+  openDataPath
+} from "./data-tls/data-tls.ts"
+export { dataTlsServerSettings, dataTlsSettings } from "./data-tls/data-tls-settings.ts"
 export { withoutUserInfo } from "./configuration/show-configuration.ts"
 export type { Typed, TypedSettings } from "./configuration/setting-flags.ts"
 export { firstLine, importModuleFile } from "./module-file.ts"

@@ -4,13 +4,16 @@
  */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { layerChunkTransport, layerLoopbackMessaging } from "@holdfast/adapter-http"
+import { layerLoopbackMessaging } from "@holdfast/adapter-http"
 import { type NatsConnections, type NatsError, natsMessagingLayer } from "@holdfast/adapter-nats"
 import { clientLayer } from "@holdfast/client"
 import type { Messaging, MessagingError } from "@holdfast/messaging"
 import {
   clusterFlag,
   type CommandFailure,
+  dataTlsFlags,
+  dataTlsValuesOf,
+  dataTransportLayer,
   failure,
   natsConnections,
   natsFlags,
@@ -30,14 +33,14 @@ export const embeddedDataFlag = Flag.String("data").pipe(
 /** The flags of every command that talks to a cluster. */
 export const connectionFlags = {
   cluster: clusterFlag,
-  access: natsFlags,
+  access: { ...natsFlags, ...dataTlsFlags },
   data: embeddedDataFlag
 }
 
 /** What those flags say. */
 export interface ConnectionOptions {
   readonly cluster: ClusterId
-  /** What was typed of NATS. */
+  /** What was typed of NATS and of the data path. */
   readonly access: TypedSettings
   readonly data: string
 }
@@ -88,8 +91,12 @@ export const messagingLayer = (
     )
   )
 
+/** The data path as the flags name its authorities. */
+const transportLayer = (options: ConnectionOptions) =>
+  Layer.unwrap(Effect.map(dataTlsValuesOf(options.access), dataTransportLayer))
+
 /** All clients of the cluster that the flags name. */
 export const connectedLayer = (options: ConnectionOptions) =>
   clientLayer({ cluster: options.cluster }).pipe(
-    Layer.provideMerge(Layer.mergeAll(messagingLayer(options), layerChunkTransport))
+    Layer.provideMerge(Layer.mergeAll(messagingLayer(options), transportLayer(options)))
   )

@@ -6,12 +6,13 @@
  *    counts as none.
  * 3. A read fails with the holder's own reason when that one cut the bytes short.
  */
-import type { Agent, IncomingMessage } from "node:http"
+import type { IncomingMessage } from "node:http"
 import { ChunkTransportError, type ChunkTransport, type WriteOutcome } from "@holdfast/storage"
 import { Duration, Effect, Option, Stream } from "effect"
 import { bodyStream, bodyText } from "./body-reader.ts"
 import { bodyWriter } from "./body-writer.ts"
 import { addressPath, rangeQuery } from "./chunk-address.ts"
+import type { ChunkConnections } from "./chunk-connections.ts"
 import {
   answerBytesMax,
   chunkHeaders,
@@ -128,7 +129,10 @@ const yieldRefusal = (
   wait: { readonly deviceId: string; readonly waitMs: number }
 ) => Effect.flatMap(readRefusal({ response, ...wait }), Effect.fail)
 
-const attemptWrite = Effect.fnUntraced(function* (agent: Agent, options: WriteOptions) {
+const attemptWrite = Effect.fnUntraced(function* (
+  connections: ChunkConnections,
+  options: WriteOptions
+) {
   const [first, ...next] = options.targets
   if (first === undefined) return []
   const wait = { deviceId: first.deviceId, waitMs: millis(options.deadline) }
@@ -138,7 +142,7 @@ const attemptWrite = Effect.fnUntraced(function* (agent: Agent, options: WriteOp
     return yield* new ChunkTransportError({ code: "invalid", deviceId: first.deviceId, message })
   }
   const exchange = yield* openExchange({
-    agent,
+    connections,
     method: "PUT",
     baseUrl: first.url,
     path: addressPath({ deviceId: first.deviceId, chunk: options.chunk }),
@@ -157,10 +161,10 @@ const attemptWrite = Effect.fnUntraced(function* (agent: Agent, options: WriteOp
 
 /** Sends a chunk along its targets; see the port. */
 export const writeChunk = (
-  agent: Agent,
+  connections: ChunkConnections,
   options: WriteOptions
 ): Effect.Effect<ReadonlyArray<WriteOutcome>> =>
-  Effect.scoped(attemptWrite(agent, options)).pipe(
+  Effect.scoped(attemptWrite(connections, options)).pipe(
     Effect.catch((error) =>
       Effect.succeed(
         options.targets.map(({ deviceId }): WriteOutcome => ({ _tag: "Refused", deviceId, error }))
@@ -206,14 +210,14 @@ const readBody = (
 
 /** Reads a chunk or a range of it; see the port. */
 export const readChunk = (
-  agent: Agent,
+  connections: ChunkConnections,
   options: ReadOptions
 ): Stream.Stream<Uint8Array, ChunkTransportError> => {
   const { source, chunk } = options
   const wait = { deviceId: source.deviceId, waitMs: millis(options.deadline) }
   const query = Option.match(options.range, { onNone: () => "", onSome: rangeQuery })
   const request: ChunkRequestOptions = {
-    agent,
+    connections,
     method: "GET",
     baseUrl: source.url,
     path: `${addressPath({ deviceId: source.deviceId, chunk })}${query}`,

@@ -116,6 +116,7 @@ export const statusOf = (code: ChunkTransportError["code"]): number => {
     case "invalid":
       return 400
     case "denied":
+    case "untrusted":
       return 403
     case "not-found":
       return 404

@@ -7,19 +7,21 @@
  *    from its last sign.
  * 3. When the scope closes the request is gone, whatever it was doing.
  */
-import { type Agent, type ClientRequest, type IncomingMessage, request } from "node:http"
+import type { ClientRequest, IncomingMessage } from "node:http"
 import { ChunkTransportError } from "@holdfast/storage"
-import { Effect, Option, Result, type Scope } from "effect"
+import { Effect, Option, Predicate, Result, type Scope } from "effect"
 import { type Bell, makeBell } from "./bell.ts"
 import { bodyText } from "./body-reader.ts"
+import type { ChunkConnections } from "./chunk-connections.ts"
 import { answerBytesMax, decodeError } from "./chunk-exchange.ts"
+import { tlsFailureOf } from "./tls-failure.ts"
 
 /** Bytes that may wait in the process for the socket to take them. */
 export const sendBufferBytes = 512 * 1024
 
 /** What is asked, and of whom. */
 export interface ChunkRequestOptions {
-  readonly agent: Agent
+  readonly connections: ChunkConnections
   readonly method: "PUT" | "GET"
   readonly baseUrl: string
   readonly path: string
@@ -50,10 +52,14 @@ const transportError = (
   message: string
 ) => new ChunkTransportError({ code, deviceId: options.deviceId, message })
 
+const protocols = new Set(["http:", "https:"])
+
 const parseUrl = (options: ChunkRequestOptions): Result.Result<URL, ChunkTransportError> => {
   const url = URL.parse(options.path, options.baseUrl)
-  return url === null || url.protocol !== "http:"
-    ? Result.fail(transportError(options, "invalid", `${options.baseUrl} is no http address`))
+  return url === null || !protocols.has(url.protocol)
+    ? Result.fail(
+        transportError(options, "invalid", `${options.baseUrl} is no address of http or https`)
+      )
     : Result.succeed(url)
 }
 
@@ -68,12 +74,11 @@ interface Seen {
 const start = (options: ChunkRequestOptions, url: URL, bell: Bell) => {
   // Node takes `highWaterMark` here, though its types do not name it.
   const requestOptions = {
-    agent: options.agent,
     method: options.method,
     headers: { ...options.headers },
     highWaterMark: sendBufferBytes
   }
-  const started = request(url, requestOptions)
+  const started = options.connections.request(url, requestOptions)
   const seen: Seen = { consent: false, moved: performance.now() }
   started.on("information", () => {
     seen.moved = performance.now()
@@ -99,11 +104,26 @@ const start = (options: ChunkRequestOptions, url: URL, bell: Bell) => {
 
 type Started = ReturnType<typeof start>
 
-const failureOf = (options: ChunkRequestOptions, { started, seen }: Started) => {
+const failureOf = (options: ChunkRequestOptions, current: Started) => {
+  const { started, seen } = current
   if (seen.error === undefined && !started.destroyed) return undefined
+  const distrust = tlsFailureOf(seen.error)
+  if (distrust !== undefined) {
+    return Effect.fail(transportError(options, "untrusted", `${options.baseUrl}: ${distrust}`))
+  }
   const reason = seen.error?.message ?? "the connection closed"
-  return Effect.fail(transportError(options, "unreachable", `${options.baseUrl}: ${reason}`))
+  const hint = isHungUp(options, current) ? plainTextHint : ""
+  return Effect.fail(transportError(options, "unreachable", `${options.baseUrl}: ${reason}${hint}`))
 }
+
+const plainTextHint = "; if this server speaks TLS, its address begins with https://"
+
+/** A new plain connection that is closed without a word: what a server of TLS does to it. */
+const isHungUp = ({ baseUrl }: ChunkRequestOptions, { started, seen }: Started): boolean =>
+  baseUrl.startsWith("http:") &&
+  !started.reusedSocket &&
+  Predicate.hasProperty(seen.error, "code") &&
+  seen.error.code === "ECONNRESET"
 
 const makeExchange = (
   options: ChunkRequestOptions,

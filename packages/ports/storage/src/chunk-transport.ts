@@ -41,8 +41,8 @@ export type ChunkReceipt = typeof ChunkReceipt.Type
 /**
  * The bytes did not travel. Codes of the device are passed on (`full`, `not-found`, `corrupt`,
  * `unavailable`, `exists`, `out-of-range`); `denied`: the capability; `timeout`: a deadline;
- * `unreachable`: no connection, or it broke; `overloaded`: too many transfers; `invalid`: the
- * request.
+ * `unreachable`: no connection, or it broke; `untrusted`: one side's certificate is not accepted by
+ * the other; `overloaded`: too many transfers; `invalid`: the request.
  */
 export class ChunkTransportError extends Schema.TaggedError<ChunkTransportError>()(
   "ChunkTransportError",
@@ -57,6 +57,7 @@ export class ChunkTransportError extends Schema.TaggedError<ChunkTransportError>
       "denied",
       "timeout",
       "unreachable",
+      "untrusted",
       "overloaded",
       "invalid"
     ]),

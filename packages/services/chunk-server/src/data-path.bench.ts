@@ -1,19 +1,27 @@
 /**
  * The data path end to end: 512 MiB at goal 2, made durable, and read back, between three processes
- * on loopback: a client, and two chunk servers on plain files. The baseline in the same run is one
- * plain file, written with one fsync and read back.
+ * on loopback: a client, and two chunk servers on plain files; then the same over TLS, with
+ * certificates on both sides. The baseline in the same run is one plain file, written with one
+ * fsync and read back.
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { createHmac } from "node:crypto"
 import { once } from "node:events"
-import { mkdtemp, open, rm } from "node:fs/promises"
+import { mkdir, mkdtemp, open, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { layerChunkDevices } from "@holdfast/adapter-file"
-import { layerChunkEndpoint, layerChunkTransport } from "@holdfast/adapter-http"
+import {
+  followTlsFiles,
+  layerChunkEndpoint,
+  layerChunkEndpointWith,
+  layerChunkTransport,
+  layerChunkTransportWith
+} from "@holdfast/adapter-http"
 import { MemoryNetwork } from "@holdfast/adapter-memory"
 import { ChunkDevices, type ChunkName, type ChunkTarget, ChunkTransport } from "@holdfast/storage"
+import { makeAuthority } from "@holdfast/suites/certificates"
 import { figuresOf } from "@holdfast/suites/figures"
 import { HostId, ringOfOne, signCapability } from "@holdfast/wire"
 import { Effect, Layer, Logger, Option, Stream } from "effect"
@@ -36,7 +44,37 @@ const cpuSeconds = () => {
   return (user + system) / 1e6
 }
 
-const serve = (deviceId: string, directory: string) =>
+/** The certificate of every process of the bench, in the folder that the first one made. */
+const followed = (folder: string) =>
+  followTlsFiles({
+    caFile: join(folder, "ca.pem"),
+    certFile: join(folder, "own.pem"),
+    keyFile: join(folder, "own.key")
+  })
+
+const makeCertificates = async (folder: string) => {
+  const authority = makeAuthority()
+  const own = authority.issue({ names: ["127.0.0.1"] })
+  await mkdir(folder)
+  await writeFile(join(folder, "ca.pem"), authority.cert)
+  await writeFile(join(folder, "own.pem"), own.cert)
+  await writeFile(join(folder, "own.key"), own.key, { mode: 0o600 })
+}
+
+/** Both sides of the data path, over TLS where there is a folder of certificates. */
+const pathWith = (certificates: string | undefined) =>
+  certificates === undefined
+    ? Layer.merge(layerChunkEndpoint, layerChunkTransport)
+    : Layer.unwrap(
+        Effect.map(followed(certificates), (files) =>
+          Layer.merge(
+            layerChunkEndpointWith({ tls: { files, demandsClientCertificate: true } }),
+            layerChunkTransportWith({ tls: files })
+          )
+        )
+      )
+
+const serve = (deviceId: string, directory: string, certificates: string | undefined) =>
   Effect.gen(function* () {
     const devices = yield* ChunkDevices
     yield* devices.format({ directory, clusterId, deviceId })
@@ -59,8 +97,7 @@ const serve = (deviceId: string, directory: string) =>
     Effect.provide(
       Layer.mergeAll(
         layerChunkDevices,
-        layerChunkEndpoint,
-        layerChunkTransport,
+        pathWith(certificates),
         Layer.unwrap(
           Effect.map(MemoryNetwork.make(), (network) => MemoryNetwork.layer(network, deviceId))
         ),
@@ -69,8 +106,13 @@ const serve = (deviceId: string, directory: string) =>
     )
   )
 
-const startServer = async (deviceId: string, directory: string) => {
-  const child = fork(fileURLToPath(import.meta.url), [deviceId, directory], {
+const startServer = async (
+  deviceId: string,
+  directory: string,
+  certificates: ReadonlyArray<string>
+) => {
+  const args = [deviceId, join(directory, deviceId), ...certificates]
+  const child = fork(fileURLToPath(import.meta.url), args, {
     execArgv: process.execArgv,
     env: { ...process.env, HOLDFAST_BENCH_ROWS: undefined }
   })
@@ -124,7 +166,7 @@ const plainFile = async (path: string) => {
   return { write: rate(started, wrote), read: rate(wrote, read) }
 }
 
-const measure = (servers: readonly [Server, Server]) =>
+const measure = (servers: readonly [Server, Server], certificates: string | undefined) =>
   Effect.gen(function* () {
     const transport = yield* ChunkTransport
     const piece = new Uint8Array(256 * 1024).map((_, index) => (index * 31) & 0xff)
@@ -166,29 +208,20 @@ const measure = (servers: readonly [Server, Server]) =>
     const write = yield* timed(servers, Effect.forEach(names, writeOne, each))
     const read = yield* timed(servers, Effect.forEach(names, readOne, each))
     return { write, read }
-  }).pipe(Effect.provide(layerChunkTransport))
+  }).pipe(Effect.provide(pathWith(certificates)))
 
-const bench = async () => {
-  const directory = await mkdtemp(join(tmpdir(), "holdfast-path-bench-"))
+/** Two servers, what they reach, and their end. */
+const measureApart = async (directory: string, certificates?: string) => {
   const children: Array<ChildProcess> = []
+  const start = async (deviceId: string) => {
+    const own = certificates === undefined ? [] : [certificates]
+    const server = await startServer(deviceId, directory, own)
+    children.push(server.child)
+    return server
+  }
   try {
-    const first = await startServer("d1", join(directory, "d1"))
-    children.push(first.child)
-    const second = await startServer("d2", join(directory, "d2"))
-    children.push(second.child)
-    const rates = await Effect.runPromise(measure([first, second]))
-    const base = await plainFile(join(directory, "plain"))
-    for (const act of ["write", "read"] as const) {
-      const what = act === "write" ? "write 512 MiB, goal 2, fsync" : "read 512 MiB back, verified"
-      const { rate, used } = rates[act]
-      say({ what, value: rate, unit: "MiB/s", bar: { atLeast: bars[act] } })
-      say({ what: `  ${act}, a plain file`, value: base[act], unit: "MiB/s" })
-      say({ what: `  ${act} against the plain file`, value: rate / base[act], unit: "times" })
-      for (const [index, cpu] of used.entries()) {
-        const whose = index === 0 ? "client" : `server ${index}`
-        say({ what: `  ${act}, ${whose}`, value: cpu, unit: "s of CPU" })
-      }
-    }
+    await mkdir(directory)
+    return await Effect.runPromise(measure([await start("d1"), await start("d2")], certificates))
   } finally {
     for (const child of children) child.disconnect()
     await Promise.all(children.map((child) => once(child, "exit")))
@@ -196,9 +229,53 @@ const bench = async () => {
   }
 }
 
-const [, , deviceId, deviceDirectory] = process.argv
+type Rates = Awaited<ReturnType<typeof measureApart>>
+
+const sayCpu = (act: string, used: ReadonlyArray<number>) => {
+  for (const [index, cpu] of used.entries()) {
+    const whose = index === 0 ? "client" : `server ${index}`
+    say({ what: `  ${act}, ${whose}`, value: cpu, unit: "s of CPU" })
+  }
+}
+
+const acts = ["write", "read"] as const
+const whatOf = { write: "write 512 MiB, goal 2, fsync", read: "read 512 MiB back, verified" }
+
+const sayPlain = (rates: Rates, base: Awaited<ReturnType<typeof plainFile>>) => {
+  for (const act of acts) {
+    const { rate, used } = rates[act]
+    say({ what: whatOf[act], value: rate, unit: "MiB/s", bar: { atLeast: bars[act] } })
+    say({ what: `  ${act}, a plain file`, value: base[act], unit: "MiB/s" })
+    say({ what: `  ${act} against the plain file`, value: rate / base[act], unit: "times" })
+    sayCpu(act, used)
+  }
+}
+
+const saySecure = (secure: Rates, plain: Rates) => {
+  for (const act of acts) {
+    const { rate, used } = secure[act]
+    say({ what: `${whatOf[act]}, over TLS`, value: rate, unit: "MiB/s" })
+    say({ what: `  ${act} over TLS against without`, value: rate / plain[act].rate, unit: "times" })
+    sayCpu(`${act} over TLS`, used)
+  }
+}
+
+const bench = async () => {
+  const directory = await mkdtemp(join(tmpdir(), "holdfast-path-bench-"))
+  try {
+    const certificates = join(directory, "certificates")
+    await makeCertificates(certificates)
+    const plain = await measureApart(join(directory, "plain"))
+    sayPlain(plain, await plainFile(join(directory, "file")))
+    saySecure(await measureApart(join(directory, "secure"), certificates), plain)
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}
+
+const [, , deviceId, deviceDirectory, deviceCertificates] = process.argv
 if (deviceId !== undefined && deviceDirectory !== undefined) {
-  await Effect.runPromise(serve(deviceId, deviceDirectory))
+  await Effect.runPromise(serve(deviceId, deviceDirectory, deviceCertificates))
 } else {
   await bench()
 }
