@@ -1,10 +1,12 @@
 /** What a running cluster shows: metrics that are documented, readiness, logs, telemetry. */
 import { createServer, type Server } from "node:http"
-import { readFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { connect } from "@nats-io/transport-node"
 import { jetstreamManager } from "@nats-io/jetstream"
+import { tmpdir } from "node:os"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Certificates, makeCertificates } from "./certificates.ts"
 import { freePort, type NatsServer, startNatsServer } from "./nats-server.ts"
 import { eventually, holdfast, root } from "./process.ts"
 import { type ServiceCluster, startServices } from "./service-cluster.ts"
@@ -14,6 +16,23 @@ const received = new Map<string, string>()
 let server: NatsServer
 let collector: Server
 let cluster: ServiceCluster
+let folder: string
+let certificates: Certificates
+
+/** What the collector asks of those who send, as a variable says it percent-encoded. */
+const secret = "hush hush,hush"
+const headers = `authorization=Bearer%20${encodeURIComponent(secret)},x-tenant=watched`
+const refused: Array<string> = []
+
+/** Chunk servers with TLS, so that all that can be shown is shown. */
+const dataTls = (): ReadonlyArray<string> => [
+  "--data-tls-cert",
+  certificates.server.cert,
+  "--data-tls-key",
+  certificates.server.key,
+  "--data-tls-ca",
+  certificates.authority
+]
 
 const probe = async (id: string, path: string): Promise<{ status: number; text: string }> => {
   const response = await fetch(`http://127.0.0.1:${ports.get(id)}${path}`)
@@ -23,13 +42,20 @@ const probe = async (id: string, path: string): Promise<{ status: number; text: 
 const common = (): ReadonlyArray<string> => ["--cluster", "watched", "--nats", server.url]
 
 beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "holdfast-watched-"))
+  certificates = makeCertificates(folder)
   server = await startNatsServer()
   collector = createServer((request, response) => {
     let body = ""
     request.setEncoding("utf8").on("data", (text: string) => (body += text))
     request.on("end", () => {
+      const { authorization, "x-tenant": tenant } = request.headers
+      if (authorization !== `Bearer ${secret}` || tenant !== "watched") {
+        refused.push(request.url ?? "")
+        return response.writeHead(401).end()
+      }
       received.set(request.url ?? "", body)
-      response.end("{}")
+      return response.end("{}")
     })
   })
   const collectorPort = await freePort()
@@ -42,8 +68,12 @@ beforeAll(async () => {
       `127.0.0.1:${ports.get(id)}`,
       "--log-format",
       "json",
-      ...(service === "worker" ? ["--otlp", `http://127.0.0.1:${collectorPort}`] : [])
-    ]
+      ...(service === "worker"
+        ? ["--otlp", `http://127.0.0.1:${collectorPort}`, "--data-tls-ca", certificates.authority]
+        : []),
+      ...(service === "chunk-server" ? dataTls() : [])
+    ],
+    environment: (service) => (service === "worker" ? { OTEL_EXPORTER_OTLP_HEADERS: headers } : {})
   })
   const connection = await connect({ servers: server.url })
   const manager = await jetstreamManager(connection)
@@ -57,6 +87,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await cluster?.stop()
   collector?.close()
+  rmSync(folder, { recursive: true, force: true })
   await server?.stop()
 })
 
@@ -112,6 +143,8 @@ describe("a process that is watched", () => {
     )
     expect(received.get("/v1/metrics")).toContain("holdfast_archive_records_stored_total")
     expect(received.get("/v1/traces")).toContain("holdfast-worker")
+    expect(refused).toEqual([])
+    expect([...received.values(), cluster.stories()].join()).not.toContain("hush")
   }, 90_000)
 
   it("is not ready while what it needs is away, and names it", async () => {

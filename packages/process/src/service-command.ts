@@ -15,6 +15,7 @@ import { flagsOf } from "./configuration/setting-flags.ts"
 import { showConfiguration } from "./configuration/show-configuration.ts"
 import { loggingLayer } from "./observability/logging.ts"
 import { logLevelSetting, observabilitySettings } from "./observability/observability-settings.ts"
+import { type OtlpHeaders, otlpHeadersOf } from "./observability/otlp-headers.ts"
 import { measureProcess } from "./observability/process-metrics.ts"
 import { makeReadiness, type Observations } from "./observability/readiness.ts"
 import { sayReady } from "./ready.ts"
@@ -70,9 +71,10 @@ export const serviceCommand = <const Name extends string, Table extends SettingT
         environment,
         file: Option.getOrElse(config, () => environment["HOLDFAST_CONFIG"])
       })
+      const headers = yield* otlpHeadersOf(resolved.values)
       const prepared = yield* prepare(resolved.values)
       if (check) return yield* print(showConfiguration(resolved))
-      yield* runService(name, prepared, resolved.values)
+      yield* runService({ name, service: prepared, values: resolved.values, headers })
     })
   ).pipe(Command.withDescription(description))
 }
@@ -83,21 +85,30 @@ const print = (text: string): Effect.Effect<void> =>
   })
 
 /** The exporters, and what they need, are loaded where they are asked for only. */
-const telemetryOf = (service: string, instance: string, endpoint: string | undefined) =>
-  endpoint === undefined
+const telemetryOf = (options: {
+  readonly service: string
+  readonly instance: string
+  readonly endpoint: string | undefined
+  readonly headers: OtlpHeaders | undefined
+}) => {
+  const { endpoint } = options
+  return endpoint === undefined
     ? Layer.empty
     : Layer.unwrap(
         Effect.map(
           Effect.promise(() => import("./observability/telemetry.ts")),
-          ({ telemetryLayer }) => telemetryLayer({ endpoint, service, instance })
+          ({ telemetryLayer }) => telemetryLayer({ ...options, endpoint })
         )
       )
+}
 
-const runService = <E>(
-  name: string,
-  service: PreparedService<E>,
-  values: ObservabilityValues
-): Effect.Effect<void, E | CommandFailure> => {
+const runService = <E>(options: {
+  readonly name: string
+  readonly service: PreparedService<E>
+  readonly values: ObservabilityValues
+  readonly headers: OtlpHeaders | undefined
+}): Effect.Effect<void, E | CommandFailure> => {
+  const { headers, name, service, values } = options
   const { label, start } = service
   return Effect.gen(function* () {
     const readiness = makeReadiness(label)
@@ -114,7 +125,14 @@ const runService = <E>(
     yield* serve ?? Effect.andThen(sayReady(label), Effect.never)
   }).pipe(
     Effect.scoped,
-    Effect.provide(telemetryOf(name, label, values.otlp)),
+    Effect.provide(
+      telemetryOf({
+        service: name,
+        instance: label,
+        endpoint: values.otlp,
+        headers
+      })
+    ),
     Effect.provide(loggingLayer(values))
   )
 }

@@ -1,16 +1,14 @@
 /** The adapter's options as the settings say them; every file that they name is looked at. */
 import { checkNatsOptions, type NatsOptions } from "@holdfast/adapter-nats"
-import { Effect, Redacted, Result } from "effect"
+import { Effect, Result } from "effect"
 import { type CommandFailure, failure } from "../command-failure.ts"
-import { readSmallFile } from "../configuration/small-file.ts"
+import { secretOf } from "../configuration/secret.ts"
 import type { SettingValues } from "../configuration/setting.ts"
 import { parseNatsAddress } from "./nats-address.ts"
 import type { natsSettings } from "./nats-settings.ts"
 
 /** What the settings say of NATS. */
 export type NatsValues = SettingValues<typeof natsSettings>
-
-const othersMayRead = 0o077
 
 /** The options of a connection of this name; fails with what is wrong and what would be right. */
 export const natsOptionsOf = (
@@ -64,22 +62,6 @@ const tlsOf = ({ tlsca, tlscert, tlsfirst, tlskey }: NatsValues): Pick<NatsOptio
           ...(tlsfirst ? { handshakeFirst: true } : {})
         }
       }
-
-/** A secret as it was said, or as its file holds it. */
-const secretOf = (
-  value: string | undefined,
-  file: string | undefined
-): Effect.Effect<Redacted.Redacted | undefined, CommandFailure> =>
-  Effect.gen(function* () {
-    if (value !== undefined) return Redacted.make(value)
-    if (file === undefined) return undefined
-    const { mode, text } = yield* orFail(readSmallFile(file))
-    if ((mode & othersMayRead) !== 0) {
-      return yield* failure(`${file} may be read by others; run: chmod 600 ${file}`)
-    }
-    const secret = text.trim()
-    return secret === "" ? yield* failure(`${file} is empty`) : Redacted.make(secret)
-  })
 
 const orFail = <A>(result: Result.Result<A, string>): Effect.Effect<A, CommandFailure> =>
   Result.isSuccess(result) ? Effect.succeed(result.success) : Effect.fail(failure(result.failure))

@@ -1,6 +1,6 @@
 /** What a process shows of itself, and how it logs. */
 import { Schema } from "effect"
-import { optionalText, textSetting } from "../configuration/setting.ts"
+import { optionalText, PlainText, textSetting } from "../configuration/setting.ts"
 
 /** Levels from the quietest on, as `--log-level` takes them. */
 export const logLevels = ["none", "fatal", "error", "warn", "info", "debug", "trace"] as const
@@ -32,6 +32,15 @@ export const observabilitySettings = {
   otlp: optionalText(HttpUrl, {
     description: "Where traces, metrics and logs are sent as OTLP over HTTP",
     variables: ["HOLDFAST_OTLP", "OTEL_EXPORTER_OTLP_ENDPOINT"]
+  }),
+  otlpHeaders: optionalText(PlainText, {
+    description: "Headers that the collector is sent, as NAME=VALUE, comma separated",
+    variables: ["HOLDFAST_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"],
+    isSecret: true
+  }),
+  otlpHeadersFile: optionalText(PlainText, {
+    description: "A file that holds these headers, readable by its owner only",
+    variables: ["HOLDFAST_OTLP_HEADERS_FILE"]
   })
 }
 
