@@ -54,6 +54,7 @@ const work = async (options: CaseWork): Promise<CaseReport> => {
   const { targets: all } = (await import(options.module)) as TargetModule
   const progress = new Int32Array(options.shared)
   const targets = all.filter(({ name }) => [undefined, name].includes(options.only))
+  for (const target of targets) await target.prepare?.()
   const next = new Map(targets.map(({ name }) => [name, options.from]))
   const last = options.from + options.cases
   const until = performance.now() + options.forMs

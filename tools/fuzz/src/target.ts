@@ -8,6 +8,8 @@ export interface Target {
   readonly takes: string
   /** How many turns it has when others have one: for cases that take long. */
   readonly turns?: number
+  /** Makes what the cases begin with, before the first of them; no case's time counts it. */
+  readonly prepare?: () => Promise<void>
   /** Runs one case; whatever the product answers is right, as long as it answers. */
   readonly run: (random: Random) => unknown
 }

@@ -7,6 +7,7 @@
  * 3. Reads see every commit that was answered. Writes go through `commit` alone.
  * 4. A data file that is not LMDB's is refused, and one that was cut short is filled up with zeros,
  *    before LMDB reads it: a read of what is missing is then an error, not the end of the process.
+ * 5. One whose trees cannot be walked is refused before LMDB walks them: see `store-check.ts`.
  */
 import { Effect, Result } from "effect"
 import type { Scope } from "effect"
@@ -15,6 +16,7 @@ import type { Database, RootDatabase } from "lmdb"
 import { statfsSync } from "node:fs"
 import { DATA_FILE, fillUpDataFile, hasDataFile, removeLockFile } from "./data-file.ts"
 import { holdDirectory, inTurn } from "./directory-lock.ts"
+import { checkTrees, noteInUse } from "./store-check.ts"
 import { makeGroupCommit } from "./group-commit.ts"
 import type { GroupCommit } from "./group-commit.ts"
 import {
@@ -97,10 +99,14 @@ const settleIdentity = (
   return Result.succeed(undefined)
 }
 
-/** Refuses a directory whose data file is gone or damaged, before LMDB would open or make one. */
-const checkFiles = (directory: string, isShared: boolean): void => {
+/**
+ * Refuses a directory whose data file is gone or has no heads, before LMDB would open or make one;
+ * answers whether there is a file.
+ */
+const checkFiles = (directory: string, isShared: boolean): boolean => {
   if (!isShared) removeLockFile(directory)
-  if (hasDataFile(directory) || readIdentityFile(directory) === undefined) return
+  if (hasDataFile(directory)) return true
+  if (readIdentityFile(directory) === undefined) return false
   throw new StoreRefused({ code: "corrupt", message: `${directory} has lost its ${DATA_FILE}.` })
 }
 
@@ -114,11 +120,12 @@ const openChecked = Effect.fnUntraced(function* (
   isShared: boolean
 ) {
   const doing = `The ${wanted.kind} store in ${directory}`
+  const isThere = yield* attempt(doing, () => checkFiles(directory, isShared))
+  // Others may write into a store that is shared, so its pages stand still for nobody.
+  if (isThere && !isShared) yield* checkTrees(directory)
+  if (!isShared) yield* noteInUse(directory)
   const root = yield* Effect.acquireRelease(
-    attempt(doing, () => {
-      checkFiles(directory, isShared)
-      return openRoot(directory)
-    }),
+    attempt(doing, () => openRoot(directory)),
     (opened) => Effect.promise(() => opened.close())
   )
   yield* attempt(doing, () => fillUpDataFile(directory, root))
