@@ -263,6 +263,37 @@ it("metadata-I13: wall clocks that jump by years change nothing", async () => {
   }
 }, 240_000)
 
+/** Starts a service on what is left of its directory; it must end by itself, twice, in words. */
+const expectRefusal = async (args: ReadonlyArray<string>, words: RegExp): Promise<void> => {
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const refused = await holdfast([...args, ...common()], { limitMs })
+    expect(refused.stderr).toMatch(words)
+    expect(refused.status).toBe(1)
+    expect(refused.stderr).not.toMatch(/\n\s+at /)
+  }
+}
+
+it("a peer whose store lost pages refuses it, and so does the next one that is started", async () => {
+  const data = join(folder, "p1-damaged")
+  cpSync(join(folder, "p1"), data, { recursive: true })
+  const file = join(data, "data.mdb")
+  writeFileSync(file, readFileSync(file).fill(0, 2 * 4_096))
+  const peer = ["peer", "--id", "p1", "--peers", "p1", "--data", data]
+  await expectRefusal(peer, /data\.mdb is damaged, page \d+: .*Move .*p1-damaged away/)
+}, 120_000)
+
+it("a metadata service whose journal has a flipped bit refuses it in words", async () => {
+  const data = join(folder, "metadata-damaged")
+  cpSync(join(folder, "metadata"), data, { recursive: true })
+  const log = readdirSync(data).find((name) => name.startsWith("log-")) ?? ""
+  const content = readFileSync(join(data, log))
+  const middle = content.length >> 1
+  content.writeUInt8(content.readUInt8(middle) ^ 16, middle)
+  writeFileSync(join(data, log), content)
+  const metadata = ["metadata", "--key-file", keyFile, "--data", data]
+  await expectRefusal(metadata, /metadata-damaged.*(checksum|damaged|corrupt)/)
+}, 120_000)
+
 it.skipIf(process.getuid?.() !== 0)(
   "a device on a disk that fills: writes go elsewhere, what is read is right",
   async () => {

@@ -1,5 +1,5 @@
 /**
- * Hostile input for every wire message, file format and HTTP route.
+ * Hostile input for every wire message, file format, directory and HTTP route.
  *
  *     npm run fuzz -- --seconds 300                        a fresh seed, printed first
  *     npm run fuzz -- --seed S --target segment --from N   one case again

@@ -57,10 +57,10 @@ const make = Effect.fnUntraced(function* (directory: string) {
     Layer.provideMerge(Layer.mergeAll(running.messaging, layerChunkTransport))
   )
   yield* Effect.gen(function* () {
-    const client = yield* FileClient
+    const store = yield* FileClient
     for (let number = 0; number < files; number += 1) {
       const data = Stream.make(contentOf(number))
-      yield* client
+      yield* store
         .put({ name: `file-${number}`, data, goal: 1, resume: false })
         .pipe(Effect.retry({ times: 50 }))
     }
