@@ -65,6 +65,21 @@ describe("writing a chunk", () => {
     )
   })
 
+  it.live("does without the device that failed, not without those behind it in the chain", () => {
+    const cluster = makeFakeCluster(3)
+    cluster.isChain = true
+    const [first] = cluster.devices
+    if (first !== undefined) first.isDown = true
+    return withCluster(
+      cluster,
+      Effect.gen(function* () {
+        yield* writeOne
+        assert.deepStrictEqual(cluster.chunks[0]?.holders, ["d2", "d3"])
+        assert.strictEqual(cluster.calls.filter((call) => call === "alloc").length, 2)
+      })
+    )
+  })
+
   it.live("is a typed failure that names the devices when too few take it", () => {
     const cluster = makeFakeCluster(2)
     for (const device of cluster.devices) device.isDown = true
@@ -76,7 +91,7 @@ describe("writing a chunk", () => {
         assert.include(written.failure.message, "unreachable")
         assert.strictEqual(cluster.chunks.length, 0)
         // What it excludes itself does not come back by waiting: each attempt asks once.
-        assert.strictEqual(cluster.calls.filter((call) => call === "alloc").length, 4)
+        assert.strictEqual(cluster.calls.filter((call) => call === "alloc").length, 8)
       })
     )
   })

@@ -54,7 +54,7 @@ export interface ReadChunkOptions {
   readonly accept?: ((bytes: Uint8Array) => boolean) | undefined
 }
 
-const writeAttemptsMax = 4
+const writeAttemptsMax = 8
 const codesToStartAnew = new Set(["lease-expired", "unknown-lease", "too-few-copies"])
 
 class HolderRefused extends Data.TaggedError("HolderRefused")<{
@@ -96,13 +96,15 @@ const collectExactly = <E>(
     )
   })
 
+/** Who refused: a target that was never reached has the error of the one before it. */
 const refusalsOf = (outcomes: ReadonlyArray<WriteOutcome>): ReadonlyArray<HolderFailure> =>
   outcomes.flatMap((outcome) => {
     switch (outcome._tag) {
       case "Stored":
         return []
       case "Refused": {
-        const { deviceId, error } = outcome
+        const { error } = outcome
+        const deviceId = error.deviceId === "" ? outcome.deviceId : error.deviceId
         return [{ deviceId, reason: `${error.code}: ${error.message}` }]
       }
     }
@@ -250,11 +252,16 @@ const makeChunkClient = Effect.gen(function* () {
       const { failure } = outcome
       if (failure instanceof CallFailed) {
         // Those that failed before may be all there are: without excluding them, once more.
-        if (failure.code === "not-enough-devices" && excluded.length > 0) excluded = []
-        else if (!codesToStartAnew.has(failure.code)) return yield* failure
+        if (failure.code === "not-enough-devices" && excluded.length > 0) {
+          excluded = []
+          if (attempt + 1 < writeAttemptsMax) yield* Effect.sleep(settings.restartPause)
+        } else if (!codesToStartAnew.has(failure.code)) return yield* failure
       } else {
         failures.push(...failure)
-        excluded = failures.flatMap(({ deviceId }) => Option.toArray(DeviceId.makeOption(deviceId)))
+        const guilty = failure.flatMap(({ deviceId }) =>
+          Option.toArray(DeviceId.makeOption(deviceId))
+        )
+        excluded = [...new Set([...excluded, ...guilty])]
       }
     }
     const { fileId, min } = options

@@ -17,6 +17,11 @@ export interface ClientSettings {
   readonly transferDeadline: Duration.Input
   /** Without an answer for so long, the next holder is asked as well. */
   readonly hedgeAfter: Duration.Input
+  /**
+   * Before devices that did not take a chunk are tried again, as there are no others: they may be
+   * restarting. None for who tries again by itself.
+   */
+  readonly restartPause: Duration.Input
   /** Chunks fetched ahead of the reader. */
   readonly ahead: number
   /** Index records asked for at a time. */
@@ -30,6 +35,7 @@ export const clientSettingsDefault: Omit<ClientSettings, "cluster"> = {
   writeDeadline: "30 seconds",
   transferDeadline: "10 seconds",
   hedgeAfter: "400 millis",
+  restartPause: 0,
   ahead: 4,
   pageSize: 100
 }

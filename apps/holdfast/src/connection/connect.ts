@@ -97,6 +97,6 @@ const transportLayer = (options: ConnectionOptions) =>
 
 /** All clients of the cluster that the flags name. */
 export const connectedLayer = (options: ConnectionOptions) =>
-  clientLayer({ cluster: options.cluster }).pipe(
+  clientLayer({ cluster: options.cluster, restartPause: "2 seconds" }).pipe(
     Layer.provideMerge(Layer.mergeAll(messagingLayer(options), transportLayer(options)))
   )

@@ -45,6 +45,8 @@ export interface FakeCluster {
   readonly reportedBad: Array<string>
   /** How many of the next pages miss all key ranges. */
   missingPages: number
+  /** Whether a first device that is down keeps a write from those behind it, as its error. */
+  isChain: boolean
   lastFileId: number
   lastVersion: number
 }
@@ -73,6 +75,7 @@ export const makeFakeCluster = (devices: number, name = "test"): FakeCluster => 
   failNext: new Map(),
   reportedBad: [],
   missingPages: 0,
+  isChain: false,
   lastFileId: 0,
   lastVersion: 0
 })
@@ -91,6 +94,11 @@ const fakeTransport = (cluster: FakeCluster): ChunkTransport["Service"] => ({
   write: ({ chunk, data, targets }) =>
     Effect.gen(function* () {
       const bytes = yield* Stream.mkUint8Array(data)
+      const first = targets[0]?.deviceId ?? ""
+      if (cluster.isChain && cluster.devices.some(({ id, isDown }) => id === first && isDown)) {
+        const error = refusal("unreachable", first, "no connection")
+        return targets.map(({ deviceId }): WriteOutcome => ({ _tag: "Refused", deviceId, error }))
+      }
       return targets.map(({ deviceId }): WriteOutcome => {
         const device = cluster.devices.find(({ id }) => id === deviceId)
         if (device === undefined || device.isDown) {
