@@ -1,13 +1,15 @@
 /**
  * Writes checkpoints: by compare-and-set, under the lease's epoch, never backwards.
  *
- *     requested ──▶ saved ──▶ confirmed, acknowledged to the source
+ *     requested ──▶ saved ──▶ confirmed ──▶ acknowledged to the source
  *                     ├─────▶ conflict, and not our own write ──▶ fenced
  *                     └─────▶ no answer ──▶ again at the next interval
  *
  * 1. One write of a shard is under way at a time.
  * 2. Nothing is written once the run is fenced.
  * 3. A write whose answer was lost is recognised by its owner and epoch, and is no conflict.
+ * 4. The source is told of nothing that the store has not confirmed. It is told again at each
+ *    interval until it has heard: a consumer whose deliveries all wait for that delivers no more.
  */
 import { checkpoint, emptyMap, encodeMap } from "@holdfast/disposition"
 import {
@@ -26,9 +28,10 @@ export const makeSave = (run: ShardRun) =>
     const gate = yield* Semaphore.make(1)
     const saved = { finished: 0, mapBytesMax: run.options.config.mapBytesMax }
     const save = Effect.suspend(() => {
+      if (run.tracker.isFenced) return Effect.void
       const finished = progressOf(run)
-      if (run.tracker.isFenced || finished === saved.finished) return Effect.void
-      return saveNow(run, store, saved.mapBytesMax).pipe(
+      if (finished === saved.finished) return acknowledge(run)
+      const saving = saveNow(run, store, saved.mapBytesMax).pipe(
         Effect.tap(() => Effect.sync(() => (saved.finished = finished))),
         Effect.catchTag("CheckpointConflict", (conflict) => resolve(run, store, conflict)),
         Effect.catchTag("CheckpointStoreError", (error) => {
@@ -37,6 +40,7 @@ export const makeSave = (run: ShardRun) =>
           return Effect.logWarning(`no checkpoint of ${run.options.shard}: ${error.message}`)
         })
       )
+      return Effect.andThen(saving, acknowledge(run))
     })
     return gate.withPermits(1)(save)
   })
@@ -69,11 +73,9 @@ const saveNow = Effect.fnUntraced(function* (
     .pipe(withDeadline(run))
   run.counters.checkpointsConfirmed += 1
   run.latencies.checkpoint.note(run.now() - requestedAt)
-  const before = run.checkpointed
   run.checkpointed = position
   const isWhole = droppedPartials + droppedRuns === 0
   run.options.checkpointed({ after: position, completion: isWhole ? map : emptyMap(position) })
-  if (position !== undefined && position !== before) yield* acknowledge(run, position)
 })
 
 const withDeadline = (run: ShardRun) =>
@@ -89,16 +91,19 @@ const withDeadline = (run: ShardRun) =>
       )
   })
 
-/** Lets the source forget; that it could not be told harms nothing. */
-const acknowledge = Effect.fnUntraced(function* (run: ShardRun, position: bigint) {
-  const { reader } = run
-  if (reader === undefined) return
-  yield* reader.acknowledge(position).pipe(
+/** Lets the source forget what the checkpoint in the store has passed, where it has not heard. */
+const acknowledge = Effect.fnUntraced(function* (run: ShardRun) {
+  const { acknowledged, checkpointed, reader, tracker } = run
+  if (reader === undefined || checkpointed === undefined || tracker.isFenced) return
+  if (checkpointed === acknowledged) return
+  const heard = yield* reader.acknowledge(checkpointed).pipe(
     Effect.timeoutOption(Duration.millis(run.options.config.callDeadlineMs)),
-    Effect.catch((error) =>
-      Effect.logDebug(`position ${position} was not acknowledged: ${error.message}`)
+    Effect.map(Option.isSome),
+    Effect.catch(({ message }) =>
+      Effect.as(Effect.logDebug(`${checkpointed} was not acknowledged: ${message}`), false)
     )
   )
+  if (heard) run.acknowledged = checkpointed
 })
 
 const resolve = Effect.fnUntraced(function* (

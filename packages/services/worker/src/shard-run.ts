@@ -89,6 +89,8 @@ export class ShardRun {
   reader: ShardReader | undefined
   /** What the checkpoint in the store says. */
   checkpointed: bigint | undefined
+  /** What of that the source has heard. */
+  acknowledged: bigint | undefined
   /** The newest position that the source is known to hold. */
   newestInSource: bigint | undefined
   isIntakeStopped = false
@@ -110,6 +112,7 @@ export class ShardRun {
     this.tracker = options.tracker
     this.revision = options.revision
     this.checkpointed = options.tracker.lowWatermark
+    this.acknowledged = this.checkpointed
     this.progressAt = this.now()
   }
 
