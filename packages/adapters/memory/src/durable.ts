@@ -1,7 +1,7 @@
 /** What is durable on a disk, seen past the ports: for those who judge what services promised. */
 import type { ChunkName, PartitionAddress } from "@holdfast/storage"
 import { type Cell, isIntact } from "./cells.ts"
-import { blockBytes, blockKey, headValue } from "./device-cells.ts"
+import { blockBytes, blockKey, headKey, headValue } from "./device-cells.ts"
 import { splitFrames } from "./frames.ts"
 import { Option } from "effect"
 
@@ -52,6 +52,24 @@ export const durableCopies = (cells: ReadonlyMap<string, Cell>): ReadonlyArray<D
     copies.push({ ...chunk, isIntact, block: blockKey(chunk, 0) })
   }
   return copies
+}
+
+/** The bytes of a copy; none when it is not there, or damaged. */
+export const durableBytes = (
+  cells: ReadonlyMap<string, Cell>,
+  chunk: ChunkName
+): Uint8Array | undefined => {
+  const head = cells.get(headKey(chunk))
+  if (head === undefined || !isSound(head)) return undefined
+  const described = headValue.decode(head.bytes)
+  if (Option.isNone(described)) return undefined
+  const bytes = new Uint8Array(described.value.length)
+  for (let start = 0; start < bytes.length; start += blockBytes) {
+    const block = cells.get(blockKey(chunk, start / blockBytes))
+    if (block === undefined || !isSound(block)) return undefined
+    bytes.set(block.bytes, start)
+  }
+  return bytes
 }
 
 /** A partition as it was committed. */

@@ -4,6 +4,7 @@ export { faultlessLink, FaultPlan, LinkFaults, NetworkFault } from "./network-fa
 export type { NetworkCounters, NetworkEvent } from "./network-trace.ts"
 export { DiskFault } from "./disk-fault.ts"
 export {
+  durableBytes,
   type DurableCopy,
   durableCopies,
   type DurablePartition,
@@ -20,7 +21,8 @@ export {
   type MemoryKeyValueOptions
 } from "./memory-key-value.ts"
 export { leaseKey, memoryLease } from "./memory-lease.ts"
-export { memoryRecordSource } from "./memory-record-source.ts"
+export { memoryRecordSource, type MemoryRecordSourceOptions } from "./memory-record-source.ts"
+export type { WatermarkOptions } from "./watermark-consumer.ts"
 export { memoryRecordSpool } from "./memory-record-spool.ts"
 export { MemoryStreams, StreamFault, StreamRefusal } from "./memory-streams.ts"
 export { memoryChunkDevices } from "./memory-chunk-devices.ts"

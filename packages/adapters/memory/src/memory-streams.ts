@@ -8,16 +8,19 @@
 import type { NewRecord, SourceRecord } from "@holdfast/records"
 import { Data, Effect, Schema } from "effect"
 import { lowerBound } from "./byte-order.ts"
+import { WatermarkConsumer } from "./watermark-consumer.ts"
 
 /**
  * A change of the streams. `Unavailable`: so many next operations fail and change nothing.
  * `LoseAnswers`: so many next appends happen, and fail as far as the caller can tell.
+ * `LoseAcknowledgements`: so many next acknowledgements fail and are not heard.
  * `DelayMillis`: how long each operation takes. `Capacity`: all bytes that fit. `Remove`: one
  * record is deleted. `End`: no record will follow in a stream.
  */
 export const StreamFault = Schema.TaggedUnion({
   Unavailable: { count: Schema.Natural },
   LoseAnswers: { count: Schema.Natural },
+  LoseAcknowledgements: { count: Schema.Natural },
   DelayMillis: { millis: Schema.Natural },
   Capacity: { bytes: Schema.Natural },
   Remove: { stream: Schema.String, position: Schema.BigInt },
@@ -41,6 +44,8 @@ export interface MemoryStream {
   bytes: number
   isEnded: boolean
   acknowledged: bigint
+  /** What a source with watermarks reads through. */
+  readonly consumer: WatermarkConsumer
   readonly appendIds: Map<string, { readonly first: bigint; readonly last: bigint }>
   /** Readers that wait for the next change. */
   readonly waiters: Set<() => void>
@@ -64,12 +69,15 @@ export interface MemoryStreams {
   readonly available: Effect.Effect<void, StreamRefusal>
   /** Fails where the answer to an append would be lost. */
   readonly answered: Effect.Effect<void, StreamRefusal>
+  /** Fails where an acknowledgement would not be heard. */
+  readonly heard: Effect.Effect<void, StreamRefusal>
 }
 
 interface StreamsState {
   readonly streams: Map<string, MemoryStream>
   unavailable: number
   lostAnswers: number
+  lostAcknowledgements: number
   delayMillis: number
   capacity: number
 }
@@ -91,6 +99,7 @@ const streamOf = (state: StreamsState, name: string): MemoryStream => {
     bytes: 0,
     isEnded: false,
     acknowledged: 0n,
+    consumer: new WatermarkConsumer(),
     appendIds: new Map(),
     waiters: new Set()
   }
@@ -98,7 +107,8 @@ const streamOf = (state: StreamsState, name: string): MemoryStream => {
   return stream
 }
 
-const wake = (stream: MemoryStream): void => {
+/** Lets every reader that waits look again. */
+export const wake = (stream: MemoryStream): void => {
   for (const waiter of stream.waiters) waiter()
 }
 
@@ -140,6 +150,9 @@ const applyFault = (state: StreamsState, fault: StreamFault): void => {
     case "LoseAnswers":
       state.lostAnswers = fault.count
       return
+    case "LoseAcknowledgements":
+      state.lostAcknowledgements = fault.count
+      return
     case "DelayMillis":
       state.delayMillis = fault.millis
       return
@@ -165,6 +178,7 @@ const make = (): MemoryStreams => {
     streams: new Map(),
     unavailable: 0,
     lostAnswers: 0,
+    lostAcknowledgements: 0,
     delayMillis: 0,
     capacity: Number.MAX_SAFE_INTEGER
   }
@@ -187,6 +201,11 @@ const make = (): MemoryStreams => {
       if (state.lostAnswers === 0) return Effect.void
       state.lostAnswers -= 1
       return unavailable("the answer was lost")
+    }),
+    heard: Effect.suspend(() => {
+      if (state.lostAcknowledgements === 0) return Effect.void
+      state.lostAcknowledgements -= 1
+      return unavailable("the acknowledgement was lost")
     })
   }
 }
