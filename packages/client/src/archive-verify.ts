@@ -35,7 +35,10 @@ export interface VerifyOptions {
 /** One thing that is not as it should be. */
 export type Finding =
   | {
-      /** No segment holds these positions; harmless where the source never had them. */
+      /**
+       * No segment holds these positions; harmless where the source never had them, or where
+       * they are aggregates without user records.
+       */
       readonly _tag: "Gap"
       readonly shard: string
       readonly from: bigint

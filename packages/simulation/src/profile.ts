@@ -6,6 +6,7 @@ import { chunks } from "./workload/chunks.ts"
 import { membership } from "./workload/membership.ts"
 import { partitions } from "./workload/partitions.ts"
 import { reservations } from "./workload/reservations.ts"
+import { stages } from "./workload/stages.ts"
 import type { MakeWorkload } from "./workload/workload.ts"
 
 /** A kind of simulation. */
@@ -108,6 +109,15 @@ const workersProfile: Profile = {
   workloads: [archive]
 }
 
+const stagesProfile: Profile = {
+  name: "stages",
+  shape: { hosts: 0, devicesPerHost: 0, peers: 0, workers: 3, pipeline: "stage", clients: 1 },
+  phaseMillis: 40_000,
+  faultsMax: 14,
+  weights: { Kill: 8, Stop: 4, Pause: 6, ...brokerFaults, Streams: 4, Store: 4 },
+  workloads: [stages]
+}
+
 const mixedProfile: Profile = {
   name: "mixed",
   shape: { hosts: 4, devicesPerHost: 2, peers: 4, workers: 2, clients: 2 },
@@ -132,6 +142,7 @@ export const profiles: ReadonlyArray<Profile> = [
   peersProfile,
   membersProfile,
   workersProfile,
+  stagesProfile,
   mixedProfile,
   roomProfile
 ]

@@ -40,7 +40,7 @@ describe("simulating", () => {
   it("names the profiles when there is none of a name", () => {
     assert.throws(
       () => simulate({ seed: 1, runs: 1, profile: "chunk" }),
-      'There is no profile "chunk"; there are archive, chunks, peers, members, workers, mixed, room, and all.'
+      'There is no profile "chunk"; there are archive, chunks, peers, members, workers, stages, mixed, room, and all.'
     )
   })
 })

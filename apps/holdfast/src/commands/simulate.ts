@@ -21,7 +21,7 @@ const flags = {
     most: 1_000_000
   }),
   profile: Flag.String("profile").pipe(
-    Flag.withDescription("archive, chunks, peers, members, workers, mixed, room, or all"),
+    Flag.withDescription("archive, chunks, peers, members, workers, stages, mixed, room, or all"),
     Flag.withDefault("all")
   ),
   only: Flag.String("only").pipe(

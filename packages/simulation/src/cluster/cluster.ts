@@ -22,6 +22,7 @@ import {
   spareOf
 } from "./nodes.ts"
 import type { Site } from "./site.ts"
+import { makeStageNode } from "./stage-node.ts"
 
 /** How many nodes of each kind. */
 export interface ClusterShape {
@@ -31,6 +32,8 @@ export interface ClusterShape {
   /** Peers that are there to join later. */
   readonly spares?: number
   readonly workers: number
+  /** What the workers do with records; they archive them where nothing is said. */
+  readonly pipeline?: "archive" | "stage"
   readonly clients: number
 }
 
@@ -90,7 +93,8 @@ export const makeCluster = (site: Site, shape: ClusterShape): SimulatedCluster =
   )
   const peers = peerNames(shape).map((peer) => makePeerNode(site, peer, founders))
   for (const { name } of peers.slice(shape.peers)) site.outside.add(name)
-  const workers = names("worker", shape.workers).map((worker) => makeWorkerNode(site, worker))
+  const makeWorker = shape.pipeline === "stage" ? makeStageNode : makeWorkerNode
+  const workers = names("worker", shape.workers).map((worker) => makeWorker(site, worker))
   const clients = names("client", shape.clients).map((client) => makeClientNode(site, client))
   const servers = new Map<string, SimulatedNode<unknown>>()
   for (const node of [metadata, ...hosts, ...peers, ...workers]) servers.set(node.name, node)

@@ -21,8 +21,9 @@ import { hostApplication, hostCluster, Peer, StartRefused } from "@holdfast/serv
 import { parseWorkerConfig, Worker } from "@holdfast/service-worker"
 import { ChunkDevices, ChunkTransport } from "@holdfast/storage"
 import { HostId, ringOfOne, WorkerId } from "@holdfast/wire"
-import { Context, Effect, Layer, Option, Result, type Scope } from "effect"
+import { Context, Effect, Layer, Option, Result } from "effect"
 import { ledger } from "../workload/ledger.ts"
+import { withLayer } from "./layers.ts"
 import { SimulatedNode } from "./node.ts"
 import {
   chunkServerSettings,
@@ -56,15 +57,6 @@ export const applications = [
   hostApplication(makeCatalogue(cataloguePlatform)),
   hostApplication(ledger)
 ]
-
-/** Builds a layer in the scope of a node and runs an effect with it. */
-const withLayer = <A, E, R, E2>(
-  layer: Layer.Layer<R, E2>,
-  effect: Effect.Effect<A, E, R | Scope.Scope>
-): Effect.Effect<A, E | E2, Scope.Scope> =>
-  Effect.flatMap(Layer.build(Layer.fresh(layer)), (context) =>
-    Effect.provideContext(effect, context)
-  )
 
 /** The metadata service. */
 export const makeMetadataNode = (site: Site): SimulatedNode<MetadataService> => {

@@ -49,9 +49,12 @@ export const clientSettings: Partial<ClientSettings> = {
   pageSize: 4
 }
 
+/** What a worker of archives may have in flight of a shard. */
+export const workerLimits = { records: 400, items: 400, bytes: 64 * 1_024, span: 2_000 }
+
 /** The settings of workers. */
 export const workerSettings: Readonly<Record<string, unknown>> = {
-  limits: { records: 400, items: 400, span: 2_000 },
+  limits: workerLimits,
   batchRecords: 64,
   pullWaitMs: 500,
   heartbeatIntervalMs: 1_000,
@@ -65,4 +68,21 @@ export const workerSettings: Readonly<Record<string, unknown>> = {
   leaseMarginMs: 1_000,
   leaseRenewalMs: 1_500,
   retryHighestMs: 3_000
+}
+
+/** What a worker of stages may have in flight of a shard: so little that the limits are met. */
+export const stageLimits = { records: 40, items: 60, bytes: 8 * 1_024, span: 150 }
+
+/** The settings of workers with stages. */
+export const stageSettings: Readonly<Record<string, unknown>> = {
+  ...workerSettings,
+  limits: stageLimits,
+  // So few that a successor checkpoints before it has come to all that its predecessor finished.
+  batchRecords: 6,
+  aggregation: "kpl",
+  errorPolicy: {
+    _tag: "Retry",
+    schedule: { retries: 20, initialMs: 100, factor: 2, maximumMs: 1_000 },
+    exhausted: "halt"
+  }
 }

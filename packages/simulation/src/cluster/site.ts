@@ -10,7 +10,8 @@ import {
   MemoryNetwork,
   MemoryStreams,
   type NetworkEvent,
-  readCheckpoint
+  readCheckpoint,
+  type WatermarkOptions
 } from "@holdfast/adapter-memory"
 import { ClusterId } from "@holdfast/wire"
 import { Cause, Effect, Logger, Option, Scope } from "effect"
@@ -65,6 +66,8 @@ export interface Site {
   readonly outside: Set<string>
   /** Devices that an operator wanted to be drained. */
   readonly retired: Set<string>
+  /** How streams are read that a worker acknowledges; the others are read freely. */
+  readonly watermarks: Map<string, WatermarkOptions>
   /** Set before the first node starts. */
   watch: Watch
   readonly violations: Array<Violation>
@@ -183,6 +186,7 @@ export const makeSite = (options: SiteOptions): Site => {
     cutFromBroker: new Set(),
     outside: new Set(),
     retired: new Set(),
+    watermarks: new Map(),
     watch: options.watch,
     violations,
     report,

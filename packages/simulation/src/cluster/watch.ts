@@ -39,6 +39,25 @@ export interface Watch {
   readonly copyRemoved: (device: string, chunk: ChunkName) => void
   /** A checkpoint was stored. */
   readonly checkpointSaved: (shard: string, checkpoint: Checkpoint) => void
+  /** A source is told that everything up to a position is finished; it may not hear it. */
+  readonly recordsAcknowledged: (shard: string, upTo: bigint) => void
+  /** A worker's stage has opened a shard under an epoch. */
+  readonly stageOpened: (shard: string, epoch: number) => void
+  /** It begins to work on an item. */
+  readonly itemBegun: (item: WorkedItem) => void
+  /** It is about to say that the item is done; what the item was for is durable. */
+  readonly itemDone: (item: WorkedItem) => void
+}
+
+/** An item of a stage, and under which epoch it is worked on. */
+export interface WorkedItem {
+  readonly shard: string
+  readonly epoch: number
+  readonly position: bigint
+  /** Which user record of its message; none for a message that is one record. */
+  readonly part: number | undefined
+  /** Which item of its record. */
+  readonly index: number
 }
 
 /** Several listeners as one. */
@@ -61,6 +80,10 @@ export const watchAll = (watches: ReadonlyArray<Partial<Watch>>): Watch => {
     deviceAnswered: each((watch) => watch.deviceAnswered),
     copyStored: each((watch) => watch.copyStored),
     copyRemoved: each((watch) => watch.copyRemoved),
-    checkpointSaved: each((watch) => watch.checkpointSaved)
+    checkpointSaved: each((watch) => watch.checkpointSaved),
+    recordsAcknowledged: each((watch) => watch.recordsAcknowledged),
+    stageOpened: each((watch) => watch.stageOpened),
+    itemBegun: each((watch) => watch.itemBegun),
+    itemDone: each((watch) => watch.itemDone)
   }
 }

@@ -172,6 +172,31 @@ const reachedBy = (site: Site, node: string): MemoryKeyValue => {
   }
 }
 
+/** The broker's streams, and what workers tell them. */
+const streamsOf = (site: Site): Layer.Layer<RecordSource> =>
+  Layer.effect(
+    RecordSource,
+    Effect.map(RecordSource, (source) =>
+      RecordSource.of({
+        ...source,
+        open: (options) =>
+          Effect.map(source.open(options), (reader) => ({
+            ...reader,
+            acknowledge: (upTo) =>
+              Effect.suspend(() => {
+                site.trace.add(`acknowledge ${options.shard} ${upTo}`)
+                site.watch.recordsAcknowledged(options.shard, upTo)
+                return reader.acknowledge(upTo)
+              })
+          }))
+      })
+    )
+  ).pipe(
+    Layer.provide(
+      memoryRecordSource(site.streams, { watermark: (shard) => site.watermarks.get(shard) })
+    )
+  )
+
 /** The broker's stores as a worker sees them. */
 export const brokerOf = (site: Site, node: string) =>
   Layer.mergeAll(
@@ -192,7 +217,7 @@ export const brokerOf = (site: Site, node: string) =>
       Layer.mergeAll(
         memoryCheckpointStore(reachedBy(site, node)),
         memoryLease(reachedBy(site, node)),
-        memoryRecordSource(site.streams)
+        streamsOf(site)
       )
     )
   )

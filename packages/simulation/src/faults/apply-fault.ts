@@ -130,9 +130,18 @@ const flip = (cluster: SimulatedCluster, fault: Extract<Fault, { _tag: "FlipBit"
   disk(cluster.site, fault.device, { _tag: "FlipBit", file, key: copy.block, byte, bit })
 }
 
-const setStreams = (site: Site, unavailable: number, delayMillis: number): void => {
-  Effect.runSync(site.streams.apply({ _tag: "Unavailable", count: unavailable }))
-  Effect.runSync(site.streams.apply({ _tag: "DelayMillis", millis: delayMillis }))
+const setStreams = (
+  { streams }: Site,
+  broker: {
+    readonly unavailable: number
+    readonly lostAcknowledgements: number
+    readonly delayMillis: number
+  }
+): void => {
+  const { delayMillis, lostAcknowledgements, unavailable } = broker
+  Effect.runSync(streams.apply({ _tag: "Unavailable", count: unavailable }))
+  Effect.runSync(streams.apply({ _tag: "LoseAcknowledgements", count: lostAcknowledgements }))
+  Effect.runSync(streams.apply({ _tag: "DelayMillis", millis: delayMillis }))
 }
 
 const setStore = (
@@ -159,13 +168,13 @@ const ownerOf = (cluster: SimulatedCluster, pick: number) => {
 
 /** How the broker's stores answer while nothing is wrong. */
 const soundStore = { unavailable: 0, lostAnswers: 0, delayMillis: 15 }
-const soundStreamMillis = 2
+const soundStreams = { unavailable: 0, lostAcknowledgements: 0, delayMillis: 2 }
 
 /** Lets everything take the moment that it takes while nothing is wrong. */
 export const setSound = (cluster: SimulatedCluster): void => {
   const { site } = cluster
   network(site, { _tag: "Links", from: null, to: null, faults: soundLinks })
-  setStreams(site, 0, soundStreamMillis)
+  setStreams(site, soundStreams)
   setStore(site, soundStore)
   for (const name of [...cluster.devices, ...diskNodes(cluster)]) {
     disk(site, name, { _tag: "SyncMillis", millis: soundSyncMillis })
@@ -216,7 +225,7 @@ export const beginFault = (cluster: SimulatedCluster, fault: Fault): void => {
     case "FailReads":
       return disk(site, fault.disk, { _tag: "FailReads", count: fault.count })
     case "Streams":
-      return setStreams(site, fault.unavailable, fault.delayMillis)
+      return setStreams(site, fault)
     case "Store":
       return setStore(site, fault)
     case "DamagedJournal":
@@ -277,7 +286,7 @@ export const endFault = (cluster: SimulatedCluster, fault: Fault): void => {
     case "SlowDisk":
       return disk(site, fault.disk, { _tag: "SyncMillis", millis: soundSyncMillis })
     case "Streams":
-      return setStreams(site, 0, soundStreamMillis)
+      return setStreams(site, soundStreams)
     case "Store":
       return setStore(site, soundStore)
     case "Takeover":

@@ -119,6 +119,7 @@ const drawers: { readonly [Tag in Fault["_tag"]]: (draw: Draw) => Fault } = {
     _tag: "Streams",
     ...lasting,
     unavailable: random.integer(0, 5),
+    lostAcknowledgements: random.integer(0, 3),
     delayMillis: one(brokerDelays)
   }),
   Store: ({ lasting, one, random }) => ({

@@ -26,7 +26,7 @@ const lasting = { atMillis: Millis, forMillis: Millis }
  * | DamagedStore | the same of a partition of a peer, which is killed before and starts after it |
  * | DiskFull, SlowDisk, FailWrites, FailReads | a disk |
  * | TightDisk | a disk has room for so many bytes more |
- * | Streams, Store | the broker does not answer so many operations, or late, or did them all the same |
+ * | Streams, Store | the broker does not answer so many operations, or late, or did them all the same, or does not hear them |
  * | BrokerCut | a worker runs on and reaches neither leases nor checkpoints |
  * | LateWrites | writes to the broker's store fail for their sender, and happen so much later |
  * | DamagedJournal, DamagedIdentity | one bit of them, found at a start; it is mended afterwards |
@@ -60,7 +60,7 @@ export const Fault = Schema.TaggedUnion({
   SlowDisk: { ...lasting, disk: Name, millis: Millis },
   FailWrites: { atMillis: Millis, disk: Name, count: Count },
   FailReads: { atMillis: Millis, disk: Name, count: Count },
-  Streams: { ...lasting, unavailable: Count, delayMillis: Millis },
+  Streams: { ...lasting, unavailable: Count, lostAcknowledgements: Count, delayMillis: Millis },
   Store: { ...lasting, unavailable: Count, lostAnswers: Count, delayMillis: Millis },
   DamagedJournal: { ...lasting, pick: Count, byte: Count, bit: Count },
   DamagedIdentity: { ...lasting, device: Name, byte: Count, bit: Count },

@@ -3,6 +3,7 @@
  * product has no hook for them: a loader hook of the hunt alone makes the change (`rewrite.ts`).
  */
 
+import { dispositionMutants } from "./disposition.ts"
 import { membershipMutants } from "./membership.ts"
 
 /** A change of a source file as it is loaded. */
@@ -270,5 +271,6 @@ export const coreMutants: ReadonlyArray<CoreMutant> = [
   ...chunkMap,
   ...archive,
   ...search,
-  ...membershipMutants
+  ...membershipMutants,
+  ...dispositionMutants
 ]

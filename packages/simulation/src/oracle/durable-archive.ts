@@ -1,17 +1,15 @@
 /** What an archive durably holds, read past every service: catalogue stores, journal, devices. */
-import { type DurableCopy, durablePartitions } from "@holdfast/adapter-memory"
+import { durableBytes, durablePartitions } from "@holdfast/adapter-memory"
 import { catalogueName, CatalogueState, type SegmentEntry } from "@holdfast/catalogue"
+import { segmentReading } from "@holdfast/client"
+import { FACTOR_DEFAULT } from "@holdfast/keyspace"
+import { decodeSegment } from "@holdfast/segment"
 import type { HostedApplication } from "@holdfast/service-peer"
 import { Option, Result, Schema } from "effect"
 import type { SimulatedCluster } from "../cluster/cluster.ts"
-import { applications } from "../cluster/nodes.ts"
-import { type ChunkHistory, copiesOf } from "./chunk-history.ts"
-
-/** A segment, and how many peers hold its entry durably. */
-export interface DurableSegment {
-  readonly segment: SegmentEntry
-  readonly peers: number
-}
+import { applications, directoryOf } from "../cluster/nodes.ts"
+import type { ChunkHistory } from "./chunk-history.ts"
+import type { FinishedParts } from "./checkpoints.ts"
 
 const decodeState = Schema.decodeUnknownOption(Schema.toCodecJson(CatalogueState))
 
@@ -37,33 +35,68 @@ const readSegment = (state: Uint8Array): SegmentEntry | null => {
   return segment
 }
 
-/** The segments of an archive in the stores of the peers. */
-export const durableSegments = (
+const segmentsOn = (
   cluster: SimulatedCluster,
+  peer: string,
   archive: string
-): ReadonlyArray<DurableSegment> => {
-  const byKey = new Map<string, DurableSegment>()
-  for (const { name } of cluster.peers) {
-    const cells = cluster.site.disk(name).cells("partitions")
-    for (const { application, key, state } of durablePartitions(cells)) {
-      if (application !== catalogueName) continue
-      const segment = readSegment(state)
-      if (segment === null || segment.archive !== archive) continue
-      byKey.set(key, { segment, peers: (byKey.get(key)?.peers ?? 0) + 1 })
+): ReadonlyArray<SegmentEntry> =>
+  durablePartitions(cluster.site.disk(peer).cells("partitions")).flatMap(
+    ({ application, state }) => {
+      const segment = application === catalogueName ? readSegment(state) : null
+      return segment === null || segment.archive !== archive ? [] : [segment]
     }
-  }
-  return [...byKey.values()]
+  )
+
+const keyOf = (position: bigint, part: number): string => `${position}/${part}`
+
+/** Versions are never used twice, so that each is decoded once. */
+type Contents = Map<string, ReadonlyArray<string>>
+
+/** What a segment holds: position and part of each record; none when no intact copy is there. */
+const contentsOf = (
+  cluster: SimulatedCluster,
+  known: Contents,
+  { chunk }: SegmentEntry
+): ReadonlyArray<string> => {
+  const stored = cluster.devices.map((device) =>
+    durableBytes(cluster.site.disk(device).cells(directoryOf(device)), chunk)
+  )
+  const bytes = stored.find((copy) => copy !== undefined)
+  if (bytes === undefined) return []
+  const name = `${chunk.fileId}/${chunk.chunkId}/${chunk.version}`
+  const before = known.get(name)
+  if (before !== undefined) return before
+  const decoded = decodeSegment(bytes, segmentReading)
+  const records = Result.isSuccess(decoded) ? decoded.success.records : []
+  const keys = records.map(({ part, position }) => keyOf(position, part))
+  known.set(name, keys)
+  return keys
 }
 
-/** Whether a segment's bytes are committed and an intact copy of them is on a device. */
-export const isStored = (
+/**
+ * What is durable of an archive: records of segments that a majority of peers know, whose chunk is
+ * committed, and of which an intact copy is on a device.
+ */
+export const durableRecords = (
   cluster: SimulatedCluster,
-  history: ChunkHistory,
-  { chunk }: SegmentEntry
-): boolean =>
-  history
-    .current()
-    .some(
-      ({ chunkId, fileId, version }) =>
-        chunkId === chunk.chunkId && fileId === chunk.fileId && version === chunk.version
-    ) && copiesOf(cluster, chunk).some(({ isIntact }: DurableCopy) => isIntact)
+  history: ChunkHistory
+): ((archive: string, after: bigint) => FinishedParts) => {
+  const known: Contents = new Map()
+  const owners = Math.min(FACTOR_DEFAULT, cluster.peers.length)
+  const majority = Math.floor(owners / 2) + 1
+  return (archive, after) => {
+    const committed = new Set(
+      history.current().map((chunk) => `${chunk.fileId}/${chunk.chunkId}/${chunk.version}`)
+    )
+    const isCommitted = ({ chunkId, fileId, version }: SegmentEntry["chunk"]): boolean =>
+      committed.has(`${fileId}/${chunkId}/${version}`)
+    const peersOf = new Map<string, number>()
+    for (const { name } of cluster.peers) {
+      const held = segmentsOn(cluster, name, archive)
+        .filter(({ chunk, last }) => last > after && isCommitted(chunk))
+        .flatMap((segment) => contentsOf(cluster, known, segment))
+      for (const key of new Set(held)) peersOf.set(key, (peersOf.get(key) ?? 0) + 1)
+    }
+    return (position, part) => (peersOf.get(keyOf(position, part)) ?? 0) >= majority
+  }
+}
