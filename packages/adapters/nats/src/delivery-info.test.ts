@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { makeDeliveryReader } from "./delivery-info.ts"
+import { answerSubject, makeDeliveryReader, replyPrefix } from "./delivery-info.ts"
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
@@ -15,9 +15,13 @@ describe("a delivery's reply subject", () => {
     it(`${form} tells position, order, time and what is pending`, () => {
       const read = makeDeliveryReader()
       fc.assert(
-        fc.property(count, count, nanos, count, (position, order, timestamp, pending) => {
-          const reply = `${before}.1.${position}.${order}.${timestamp}.${pending}${after}`
-          assert.deepStrictEqual(read(bytes(reply)), { position, order, timestamp, pending })
+        fc.property(count, count, count, nanos, count, (...numbers) => {
+          const [deliveries, position, order, timestamp, pending] = numbers
+          const reply = bytes(`${before}.${numbers.join(".")}${after}`)
+          const info = { deliveries, position, order, timestamp, pending }
+          assert.deepStrictEqual(read(reply), info)
+          const answered = `${before}.${deliveries}.${position}.${order}.0.0`
+          assert.strictEqual(answerSubject(replyPrefix(reply), info), answered)
         })
       )
     })

@@ -9,6 +9,8 @@
 
 /** A delivery; filled in place by {@link readDelivery} so that a record costs no object for it. */
 export interface DeliveryInfo {
+  /** The how-manieth delivery of its message it is, from 1. */
+  deliveries: number
   /** The stream sequence. */
   position: number
   /** The how-manieth message of this consumer it is, from 1. */
@@ -23,6 +25,8 @@ const dot = 46
 const zero = 48
 const nanosPerSecond = 1_000_000_000n
 const nanoDigits = 9
+/** Of nanoseconds since 1970, from 2001 to 2286. */
+const usualDigits = 19
 const shortTokens = 9
 const longTokens = 11
 
@@ -31,19 +35,22 @@ const longTokens = 11
  * of them, so it is located once; the whole second of the last timestamp is kept as a bigint.
  */
 export const makeDeliveryReader = () => {
-  const info: DeliveryInfo = { position: 0, order: 0, timestamp: 0n, pending: 0 }
+  const info: DeliveryInfo = { deliveries: 0, position: 0, order: 0, timestamp: 0n, pending: 0 }
   let numbersAt = -1
   let at = 0
   let second = -1
   let secondNanos = 0n
 
+  /** Digits up to a dot or the end; the place is a local one, for it moves with each byte. */
   const nextNumber = (reply: Uint8Array, end: number): number => {
     let value = 0
-    while (at < end) {
-      const digit = (reply[at++] ?? dot) - zero
+    let place = at
+    while (place < end) {
+      const digit = reply[place++]! - zero
       if (digit < 0) break
       value = value * 10 + digit
     }
+    at = place
     return value
   }
 
@@ -53,10 +60,12 @@ export const makeDeliveryReader = () => {
     if (numbersAt === -1 || reply[numbersAt - 1] !== dot) return undefined
     const end = reply.length
     at = numbersAt
-    nextNumber(reply, end)
+    info.deliveries = nextNumber(reply, end)
     info.position = nextNumber(reply, end)
     info.order = nextNumber(reply, end)
-    const seconds = nextNumber(reply, reply.indexOf(dot, at) - nanoDigits)
+    const isUsual = reply[at + usualDigits] === dot
+    const afterTime = isUsual ? at + usualDigits : reply.indexOf(dot, at)
+    const seconds = nextNumber(reply, afterTime - nanoDigits)
     if (seconds !== second) {
       second = seconds
       secondNanos = BigInt(seconds) * nanosPerSecond
@@ -66,6 +75,19 @@ export const makeDeliveryReader = () => {
     return info
   }
 }
+
+/** What precedes the numbers, the last dot included: the same for all deliveries of a consumer. */
+export const replyPrefix = (reply: Uint8Array): string =>
+  new TextDecoder().decode(reply.subarray(0, Math.max(0, locateNumbers(reply))))
+
+/**
+ * Where a delivery may be answered. Its time and what was pending are left at 0: a server that is
+ * answered looks at the numbers before them.
+ */
+export const answerSubject = (
+  prefix: string,
+  { deliveries, order, position }: Pick<DeliveryInfo, "deliveries" | "order" | "position">
+): string => `${prefix}${deliveries}.${position}.${order}.0.0`
 
 /** Where the count of deliveries begins, or -1 when the subject is not one of a delivery. */
 const locateNumbers = (reply: Uint8Array): number => {

@@ -20,6 +20,7 @@
 import { AckPolicy, type ConsumerConfig, DeliverPolicy, ReplayPolicy } from "@nats-io/jetstream"
 import { nuid } from "@nats-io/transport-node"
 import { Duration, Effect } from "effect"
+import { answerSubject, replyPrefix } from "./delivery-info.ts"
 import type { ConsumerOptions } from "./forgotten-consumer.ts"
 import { callJetStream } from "./jetstream-call.ts"
 import { checkEcho, type ReaderConsumer, ReaderSuperseded } from "./reader-consumer.ts"
@@ -38,7 +39,6 @@ export interface DurableOptions {
 
 /** Deliveries that are kept alive before others get a turn. */
 const touchedAtOnce = 1_024
-const decoder = new TextDecoder()
 
 /** A consumer under a name of its own; `after` is what was acknowledged before. */
 export const makeDurableConsumer = (
@@ -50,6 +50,8 @@ export const makeDurableConsumer = (
   const unacknowledged = new Unacknowledged()
   let acknowledged = options.after
   let hasTaken = false
+  /** What answers begin with in this session; empty before its first delivery. */
+  let prefix = ""
 
   const call = <A>(work: () => Promise<A>) =>
     Effect.mapError(callJetStream(connection, work), (failure) =>
@@ -68,6 +70,7 @@ export const makeDurableConsumer = (
 
   const acquire: ReaderConsumer["acquire"] = Effect.fnUntraced(function* () {
     unacknowledged.clear()
+    prefix = ""
     const held = yield* holder
     // A server that keeps no description cannot tell whose it is.
     if (hasTaken && held !== undefined && held !== "" && held !== reader) {
@@ -106,15 +109,17 @@ export const makeDurableConsumer = (
     if (upTo > acknowledged) acknowledged = upTo
     const delivery = unacknowledged.newestUpTo(Number(upTo))
     if (delivery === undefined) return
-    yield* call(() => connection.native.request(delivery.reply, "+ACK", { timeout: ackDeadlineMs }))
+    const subject = answerSubject(prefix, delivery)
+    yield* call(() => connection.native.request(subject, "+ACK", { timeout: ackDeadlineMs }))
     unacknowledged.forgetUpTo(delivery.position)
   })
 
   const touch = Effect.gen(function* () {
     const deliveries = unacknowledged.all()
     for (let at = 0; at < deliveries.length; at += touchedAtOnce) {
-      for (const { reply } of deliveries.slice(at, at + touchedAtOnce)) {
-        if (connection.state() === "connected") connection.native.publish(reply, "+WPI")
+      for (const delivery of deliveries.slice(at, at + touchedAtOnce)) {
+        if (connection.state() !== "connected") continue
+        connection.native.publish(answerSubject(prefix, delivery), "+WPI")
       }
       yield* Effect.yieldNow
     }
@@ -122,7 +127,10 @@ export const makeDurableConsumer = (
 
   return {
     acquire,
-    delivered: (position, reply) => unacknowledged.add({ position, reply: decoder.decode(reply) }),
+    delivered: (info, reply) => {
+      if (prefix === "") prefix = replyPrefix(reply)
+      unacknowledged.add(info)
+    },
     acknowledge,
     attend: Effect.forever(
       Effect.andThen(Effect.sleep(Duration.times(durable.ackWait, 1 / 3)), touch)

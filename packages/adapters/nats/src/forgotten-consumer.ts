@@ -16,6 +16,11 @@ import { type NatsShard, toRecordSourceError } from "./stream-facts.ts"
 
 const forgottenAfter = Duration.minutes(1)
 const removalDeadline = Duration.seconds(1)
+/**
+ * The name comes with every record, in a line that is read byte by byte: as short as those that a
+ * server makes up. That it is taken is as unlikely, and costs another session.
+ */
+const nameCharacters = 8
 
 /** What a consumer is made with. */
 export interface ConsumerOptions {
@@ -46,7 +51,8 @@ export const makeForgottenConsumer = (options: ConsumerOptions): ReaderConsumer 
   return {
     acquire: (after) => {
       const config: Partial<ConsumerConfig> = {
-        name: `holdfast-${nuid.next()}`,
+        name: nuid.next().slice(-nameCharacters),
+        description: "reader of Holdfast",
         ack_policy: AckPolicy.None,
         deliver_policy: DeliverPolicy.StartSequence,
         opt_start_seq: Number(after) + 1,

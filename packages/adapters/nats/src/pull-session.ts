@@ -199,10 +199,12 @@ export const openPullSession = (options: SessionOptions): PullSession => {
   return { refill, isSilent, close }
 }
 
+const noHeaders: SourceRecord["headers"] = []
+
 const recordOf = (parts: MessageBytes, info: DeliveryInfo): SourceRecord => ({
   position: BigInt(info.position),
   timestamp: info.timestamp,
   subject: parts.subject,
-  headers: parts.headerBlock.length === 0 ? [] : parseHeaderBlock(parts.headerBlock),
+  headers: parts.headerBlock.length === 0 ? noHeaders : parseHeaderBlock(parts.headerBlock),
   data: parts.data
 })

@@ -7,6 +7,7 @@
 import type { ConsumerConfig, ConsumerInfo } from "@nats-io/jetstream"
 import { RecordSourceError } from "@holdfast/records"
 import { Data, Effect, type Scope } from "effect"
+import type { DeliveryInfo } from "./delivery-info.ts"
 
 /** Another reader has the consumer now: this one ends, and its caller may open the shard anew. */
 export class ReaderSuperseded extends Data.TaggedError("ReaderSuperseded")<{
@@ -20,7 +21,7 @@ export interface ReaderConsumer {
     after: bigint
   ) => Effect.Effect<ConsumerInfo, ReaderSuperseded | RecordSourceError, Scope.Scope>
   /** Takes note of a delivery of the current session, whether its record is new or not. */
-  readonly delivered: (position: number, reply: Uint8Array) => void
+  readonly delivered: (info: DeliveryInfo, reply: Uint8Array) => void
   /** Tells the server that everything up to the position is finished. */
   readonly acknowledge: (upTo: bigint) => Effect.Effect<void, RecordSourceError>
   /** What must be done while a session runs; ended with it. */

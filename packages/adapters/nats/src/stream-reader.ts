@@ -233,7 +233,7 @@ const runSession = Effect.fnUntraced(function* (
         limits: reader.tuning.limits,
         held: () => ({ records: reader.buffer.records(), bytes: reader.buffer.bytes() }),
         onRecord: (record, info, reply) => {
-          reader.consumer.delivered(info.position, reply)
+          reader.consumer.delivered(info, reply)
           takeIn(reader, record, info)
         },
         onEnd: ({ reason }) => end(reason)

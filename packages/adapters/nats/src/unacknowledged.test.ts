@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import fc from "fast-check"
-import { Unacknowledged } from "./unacknowledged.ts"
+import { type Delivery, Unacknowledged } from "./unacknowledged.ts"
 
 const step = fc.oneof(
   fc.record({ do: fc.constant("add" as const), gap: fc.integer({ min: 1, max: 3 }) }),
@@ -14,21 +14,21 @@ describe("deliveries that wait for an acknowledgement", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), fc.nat(4_000), (steps, asked) => {
         const deliveries = new Unacknowledged()
-        let model: Array<{ readonly position: number; readonly reply: string }> = []
+        let model: Array<Delivery> = []
         let newest = 0
         for (const [at, one] of steps.entries()) {
-          const reply = `reply ${at}`
+          const numbers = { order: at + 1, deliveries: 1 + (at % 3) }
           switch (one.do) {
             case "add":
               newest += one.gap
-              deliveries.add({ position: newest, reply })
-              model.push({ position: newest, reply })
+              deliveries.add({ position: newest, ...numbers })
+              model.push({ position: newest, ...numbers })
               break
             case "again": {
               const known = model[one.pick]
               if (known === undefined) break
-              deliveries.add({ position: known.position, reply })
-              model = model.map((each) => (each === known ? { ...each, reply } : each))
+              deliveries.add({ position: known.position, ...numbers })
+              model = model.map((each) => (each === known ? { ...each, ...numbers } : each))
               break
             }
             case "forget":
