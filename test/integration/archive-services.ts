@@ -34,7 +34,9 @@ export const startArchiveServices = async (name: string): Promise<ArchiveService
   mkdirSync(join(folder, "devices"))
   const key = ["--key-file", keyFile]
   const data = (of: string): ReadonlyArray<string> => ["--data", join(folder, of)]
-  await launch(["metadata", ...key, ...data("metadata"), "--free-mib", "16"])
+  // Nothing is archived in safe mode; every host is there from the beginning.
+  const metadata = ["--free-mib", "16", "--safe-mode-extension-ms", "1000"]
+  await launch(["metadata", ...key, ...data("metadata"), ...metadata])
   const hosts = ["h1", "h2"].map((id) => {
     const device = ["--device", join(folder, "devices", id)]
     const host = ["--id", id, "--format", "--reserved-mib", "16"]
