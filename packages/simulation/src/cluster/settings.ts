@@ -50,7 +50,7 @@ export const clientSettings: Partial<ClientSettings> = {
 }
 
 /** What a worker of archives may have in flight of a shard. */
-export const workerLimits = { records: 400, items: 400, bytes: 64 * 1_024, span: 2_000 }
+export const workerLimits = { records: 400, items: 400, bytes: 256 * 1_024, span: 2_000 }
 
 /** The settings of workers. */
 export const workerSettings: Readonly<Record<string, unknown>> = {

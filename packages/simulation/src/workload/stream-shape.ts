@@ -22,5 +22,5 @@ export const drawStreamShape = (
   aggregates: random.pick([0, 0.1, 0.4, 0.4]) ?? 0,
   areOpened: random.chance(0.75),
   watermark: random.chance(0.5) ? { pendingMax: random.integer(low, high) } : undefined,
-  quietAfter: random.chance(0.5) ? random.nextDoubleUnsafe() : 1
+  quietAfter: random.chance(0.3) ? random.nextDoubleUnsafe() : 1
 })
