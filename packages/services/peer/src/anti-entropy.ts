@@ -4,7 +4,8 @@
  *     sums of shared ranges ──▶ those that differ ──▶ halve (16 parts) ──▶ lists of few partitions
  *                                                                  └─▶ fetch, merge, send back
  *
- * 1. After a thorough round this peer holds all that the other held when it was compared.
+ * 1. After a round over everything this peer holds all that the other held when it was compared;
+ *    after one over births, each partition of his in the birth that is the first of both.
  * 2. A passing round leaves alone what was changed a moment ago, as that is on its way anyway, and
  *    ends early where it finds nothing else.
  * 3. A round costs one message when nothing differs.
@@ -20,7 +21,9 @@ import {
   ServiceError
 } from "@holdfast/wire"
 import { Effect, Option, Random, Result } from "effect"
+import { addressText } from "./address.ts"
 import { isCluster } from "./cluster-partition.ts"
+import type { ComparisonScope } from "./completeness.ts"
 import { splitRange, sumText } from "./digest-buckets.ts"
 import type { Inventory } from "./inventory.ts"
 import { monotonicMillis } from "./monotonic.ts"
@@ -114,7 +117,7 @@ const pull = Effect.fnUntraced(function* (
 interface Round {
   readonly peer: PeerId
   readonly application: string
-  readonly isThorough: boolean
+  readonly scope: ComparisonScope
 }
 
 /** Deals with a range that the other has listed; says how much of it was busy. */
@@ -124,7 +127,7 @@ const mendRange = Effect.fnUntraced(function* (
   range: KeyRange,
   theirs: ReadonlyArray<{ readonly key: string; readonly digest: string }>
 ) {
-  const { application, isThorough, peer } = round
+  const { application, peer, scope } = round
   const { engine, inventory, settings } = context
   const busySince = (yield* monotonicMillis) - settings.times.resendMillis
   const mine = new Map<string, string>()
@@ -132,14 +135,18 @@ const mendRange = Effect.fnUntraced(function* (
   const wanted: Array<PartitionKey> = []
   let busy = 0
   const isBusy = (key: PartitionKey): boolean => {
-    const resident = isThorough ? undefined : engine.table.find({ application, key })
+    const resident = scope === "passing" ? engine.table.find({ application, key }) : undefined
     if (resident === undefined || resident.usedAt < busySince) return false
     busy += 1
     return true
   }
+  const isKnownBirth = (key: PartitionKey): boolean =>
+    scope === "births" &&
+    mine.has(key) &&
+    !inventory.provisional.has(addressText({ application, key }))
   for (const { digest, key: text } of theirs) {
     const key = PartitionKey.make(text)
-    if (mine.get(key) !== digest && !isBusy(key)) wanted.push(key)
+    if (mine.get(key) !== digest && !isKnownBirth(key) && !isBusy(key)) wanted.push(key)
     mine.delete(key)
   }
   for (const text of mine.keys()) {
@@ -173,14 +180,14 @@ const rotated = Effect.fnUntraced(function* (ranges: ReadonlyArray<KeyRange>) {
 
 /** Compares and mends one application with one peer. */
 const syncApplication = Effect.fnUntraced(function* (context: AntiEntropyContext, round: Round) {
-  const { application, isThorough, peer } = round
+  const { application, peer, scope } = round
   const { membership, view } = context
   const shared = isCluster(application)
     ? KeySet.full
     : KeySet.intersection(membership.keysHeldBy(view.self.peer), membership.keysHeldBy(peer))
   let waiting: ReadonlyArray<KeyRange> = shared
   let busy = 0
-  const busyMax = isThorough ? Infinity : BUSY_MAX
+  const busyMax = scope === "passing" ? BUSY_MAX : Infinity
   while (waiting.length > 0 && busy <= busyMax) {
     const asked = waiting.slice(0, RANGES_MAX)
     const ranges = yield* Effect.forEach(asked, (range) => digestOf(context, application, range))
@@ -198,10 +205,10 @@ const syncApplication = Effect.fnUntraced(function* (context: AntiEntropyContext
 })
 
 /** One round with one peer, over all applications. */
-export const syncWith = (context: AntiEntropyContext, peer: PeerId, isThorough: boolean) =>
+export const syncWith = (context: AntiEntropyContext, peer: PeerId, scope: ComparisonScope) =>
   Effect.forEach(
     context.applications.keys(),
-    (application) => syncApplication(context, { application, isThorough, peer }),
+    (application) => syncApplication(context, { application, peer, scope }),
     { discard: true }
   )
 

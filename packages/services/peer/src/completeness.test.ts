@@ -28,7 +28,7 @@ const makeWorld = () => {
   const completeness = new Completeness(membership, view)
   const hear = (peer: string) => view.hear({ peer: PeerId.make(peer), incarnation: 0, boot: 1 })
   const sync = (peer: string) =>
-    Effect.runSync(completeness.compared(PeerId.make(peer), Effect.void))
+    Effect.runSync(completeness.compared(PeerId.make(peer), "everything", Effect.void))
   const own = KeySet.fromRanges(
     distribution.segments
       .filter(({ owners }) => owners.includes(PeerId.make("a")))

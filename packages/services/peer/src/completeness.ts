@@ -12,16 +12,26 @@
  * 5. Who gains keys by a plan holds them when it has compared itself, since that plan was agreed
  *    on, with as many of those who have them. Owners who are gone are missed: what they alone held
  *    is lost, and what they held with one other is only surely here if all who are left were heard.
- * 6. Once a sweep has begun, this peer knows all that another held when he began to take part in
- *    it, if the two have compared themselves since the other said so.
+ * 6. Once a sweep has begun, this peer knows each birth that another held when he began to take
+ *    part in it, if the two have compared themselves since the other said so. What is confirmed
+ *    here needs no look for that.
  * 7. When the broker was away, the others may have gone on without this peer: every segment is as
  *    after a start.
  */
+import { gainsOf } from "@holdfast/cluster"
 import type { KeyRange, PeerId, Segment } from "@holdfast/keyspace"
 import { KeySet } from "@holdfast/keyspace"
 import { Effect } from "effect"
 import type { Membership } from "./membership.ts"
 import type { PeerView } from "./peer-view.ts"
+
+/**
+ * What a comparison finds out: all that the other holds; which partitions of his are new here, or
+ * wait here to be confirmed; or what comes up in passing.
+ */
+export type ComparisonScope = "everything" | "births" | "passing"
+
+const NEVER = -1
 
 /** When two peers compared themselves. */
 interface Synced {
@@ -44,15 +54,28 @@ export class Completeness {
     this.#view = view
   }
 
+  /** What a comparison with a peer is to find out now. */
+  scopeFor(peer: PeerId): ComparisonScope {
+    if (!this.isSynced(peer)) return "everything"
+    return this.#roundOf(peer) < this.#roundWith(peer) ? "births" : "passing"
+  }
+
   /** Compares with a peer; unless it fails, or something is missed meanwhile, all is here then. */
-  compared<A, E, R>(peer: PeerId, comparing: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+  compared<A, E, R>(
+    peer: PeerId,
+    scope: ComparisonScope,
+    comparing: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
       const before = this.#missed.get(peer)
-      const { ordinal } = this.#membership.agreed
+      const known = this.#synced.get(peer)
       const round = this.#roundWith(peer)
+      const ordinal =
+        scope === "everything" ? this.#membership.agreed.ordinal : (known?.ordinal ?? NEVER)
       return Effect.tap(comparing, () =>
         Effect.sync(() => {
-          if (this.#missed.get(peer) === before) this.#synced.set(peer, { ordinal, round })
+          const isMissed = this.#missed.get(peer) !== before || this.#synced.get(peer) !== known
+          if (scope !== "passing" && !isMissed) this.#synced.set(peer, { ordinal, round })
         })
       )
     })
@@ -65,20 +88,24 @@ export class Completeness {
   }
 
   /**
-   * Whether the two have compared themselves since the other was heard anew, since the plan, and
-   * since both knew of the sweep that both know of.
+   * Whether the two have compared themselves since the other was heard anew, and since the plan if
+   * this peer gains keys by it.
    */
   isSynced(peer: PeerId): boolean {
-    const isOfPlan = this.#isSyncedFor(peer, this.#membership.agreed.ordinal)
-    return isOfPlan && (this.#synced.get(peer)?.round ?? -1) >= this.#roundWith(peer)
+    const { agreed } = this.#membership
+    const isGainer = !KeySet.isEmpty(gainsOf(agreed, this.#view.self.peer))
+    return this.#isSyncedFor(peer, isGainer ? agreed.ordinal : 0)
   }
 
   /** The members whom this peer has not compared itself with in the sweep at hand. */
   notSwept(): ReadonlyArray<PeerId> {
-    const { round } = this.#membership
-    return this.#membership.members.filter(
-      (peer) => peer !== this.#view.self.peer && (this.#synced.get(peer)?.round ?? -1) < round
-    )
+    const { members, round } = this.#membership
+    return members.filter((peer) => peer !== this.#view.self.peer && this.#roundOf(peer) < round)
+  }
+
+  /** Of the last sweep that the two have compared themselves in. */
+  #roundOf(peer: PeerId): number {
+    return this.#synced.get(peer)?.round ?? NEVER
   }
 
   /** Of the last sweep that both this peer and another know of. */
@@ -126,7 +153,7 @@ export class Completeness {
   }
 
   #isSyncedFor(peer: PeerId, ordinal: number): boolean {
-    return (this.#synced.get(peer)?.ordinal ?? -1) >= ordinal
+    return (this.#synced.get(peer)?.ordinal ?? NEVER) >= ordinal
   }
 
   /** Whether enough of a segment's owners were compared with since a plan was agreed on. */

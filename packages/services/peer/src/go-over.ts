@@ -4,7 +4,7 @@
  *
  *     somebody was ejected      ──▶ all partitions
  *     all members have swept    ──▶ those whose birth waits for that
- *     a start                   ──▶ all, if either ever happened: it may have been under way
+ *     a start                   ──▶ the same: it may have been under way
  *
  * Most partitions are met by a write or a comparison soon; this is for those that are not, so that
  * nobody waits for the dead in them, and nothing stays pending.
@@ -70,13 +70,11 @@ const goOverAll = Effect.fnUntraced(function* (
 /** Makes the task that goes over partitions when there is a new reason to. */
 export const makeGoOver = (context: AntiEntropyContext) => {
   let done: Reason = { ejected: "", swept: 0 }
-  /** Whether some may wait to be confirmed that were saved before the start. */
-  let mayWait = context.membership.round > 0
   return Effect.gen(function* () {
     const { agreed } = context.membership
     const reason = reasonOf(agreed, done)
     if (reason.ejected === done.ejected && reason.swept === done.swept) return
-    if (mayWait || reason.ejected !== done.ejected) {
+    if (reason.ejected !== done.ejected) {
       for (const application of context.applications.keys()) {
         if (!isCluster(application)) yield* goOverAll(context, application)
       }
@@ -84,6 +82,5 @@ export const makeGoOver = (context: AntiEntropyContext) => {
       yield* goOver(context, [...context.inventory.provisional.values()])
     }
     done = reason
-    mayWait &&= !isSwept(agreed)
   })
 }

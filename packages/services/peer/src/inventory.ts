@@ -11,7 +11,7 @@ import { addressText } from "./address.ts"
 import type { RangeSum } from "./digest-buckets.ts"
 import { addSums, coverOf, DigestBuckets, emptySum, shareOf } from "./digest-buckets.ts"
 import type { HostedApplication, Replica } from "./replica.ts"
-import { storedDigest } from "./stored-form.ts"
+import { isStoredProvisional, storedDigest } from "./stored-form.ts"
 
 /** A partition and the digest of its saved state. */
 export interface Listed {
@@ -33,7 +33,7 @@ export interface Inventory {
   ) => Effect.Effect<ReadonlyArray<Listed>, PartitionStoreError>
   /** Partitions whose stored bytes cannot be read. */
   readonly damaged: Map<string, Address>
-  /** Partitions saved since the start whose birth waits to be confirmed. */
+  /** Partitions whose birth waits to be confirmed. */
   readonly provisional: Map<string, Address>
 }
 
@@ -57,9 +57,13 @@ export const makeInventory = Effect.fnUntraced(function* (
       for (const stored of page) {
         const key = PartitionKey.make(stored.key)
         const digest = stored._tag === "Intact" ? storedDigest(stored.state) : null
-        if (digest !== null && Result.isSuccess(digest))
+        const address = { application, key }
+        if (digest !== null && Result.isSuccess(digest)) {
           listed.push({ key, digest: digest.success })
-        else damaged.set(addressText({ application, key }), { application, key })
+        } else damaged.set(addressText(address), address)
+        if (stored._tag === "Intact" && isStoredProvisional(stored.state)) {
+          provisional.set(addressText(address), address)
+        }
       }
       const last = page.at(-1)
       if (last === undefined || page.length < PAGE) return listed

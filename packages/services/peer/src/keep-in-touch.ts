@@ -47,9 +47,9 @@ const listenForHello = Effect.fnUntraced(function* (parts: PeerParts, subject: s
 /** Compares with one peer; when it succeeds, that peer is caught up with. */
 export const compareWith = Effect.fnUntraced(function* (parts: PeerParts, peer: PeerId) {
   if (parts.view.end !== null) return
-  const isThorough = !parts.completeness.isSynced(peer)
-  const syncing = syncWith(parts, peer, isThorough)
-  const comparing = isThorough ? parts.completeness.compared(peer, syncing) : syncing
+  const { completeness } = parts
+  const scope = completeness.scopeFor(peer)
+  const comparing = completeness.compared(peer, scope, syncWith(parts, peer, scope))
   const result = yield* Effect.result(comparing)
   yield* countOutcome(roundsTotal, Result.isSuccess(result) ? "ok" : "failed")
   if (Result.isSuccess(result)) return

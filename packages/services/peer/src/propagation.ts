@@ -1,7 +1,8 @@
 /**
  * Decides whom to tell of a change, and when.
  *
- *     own write      ──▶ at once to all who lack it ──▶ a little later, what all now know
+ *     own write      ──▶ at once to all who lack it ──▶ a little later, what all now know; of the
+ *                                                       cluster as soon as it is known
  *     heard of it    ──▶ after a while, to those who still seem to lack it
  *
  * The writer carries his write to everybody; the others step in only if he could not.
@@ -9,6 +10,7 @@
 import type { PeerId } from "@holdfast/keyspace"
 import { Clock, Effect } from "effect"
 import type { Address } from "./address.ts"
+import { isCluster } from "./cluster-partition.ts"
 import { DelayLine } from "./delay-line.ts"
 import type { Outbox } from "./outbox.ts"
 import { makeOutbox } from "./outbox.ts"
@@ -86,6 +88,7 @@ export const makePropagation = Effect.fnUntraced(function* (options: {
     },
     offer,
     noteSaved: (resident) => {
+      if (isCluster(resident.address.application)) offerUntold(resident)
       if (resident.isWriter) {
         offerDivergent(resident)
         settling.add(resident.address, now())

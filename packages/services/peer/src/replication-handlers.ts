@@ -150,10 +150,17 @@ export const handleFetch =
       const parts: Array<Uint8Array> = []
       let room = context.maxPayloadBytes - HEADROOM_BYTES
       let seen = 0
-      for (const key of request.keys) {
-        const address = { application: request.application, key: checkKey(key) }
-        const saved = yield* context.engine.submit(address, letOwnersIn(address, context.ownership))
-        const bytes = saved?.bytes()
+      // All at once, so that those let in share a commit; what does not fit is asked for again.
+      const states = yield* Effect.forEach(
+        request.keys,
+        (key) => {
+          const address = { application: request.application, key: checkKey(key) }
+          return context.engine.submit(address, letOwnersIn(address, context.ownership))
+        },
+        { concurrency: "unbounded" }
+      )
+      for (const [index, key] of request.keys.entries()) {
+        const bytes = states[index]?.bytes()
         if (bytes !== undefined && partBytes(bytes) > room) break
         seen += 1
         if (bytes === undefined) continue

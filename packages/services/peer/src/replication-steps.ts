@@ -236,7 +236,10 @@ export const hearState =
     )
   }
 
-/** Notes that a peer durably holds just what was sent to it. Saved with the next change. */
+/**
+ * Notes that a peer durably holds just what was sent to it. Saved with the next change, unless it is
+ * of the cluster, where others wait for it.
+ */
 export const noteHeld =
   (options: {
     readonly sent: Replica
@@ -244,9 +247,10 @@ export const noteHeld =
     /** The holder's present start. */
     readonly boot: number
     readonly self: Participant
+    readonly isSaved: boolean
   }): JobBody<void> =>
   (local, resident) => {
-    const { boot, holder, self, sent } = options
+    const { boot, holder, isSaved, self, sent } = options
     const held = sent.acknowledge(holder)
     if (local === null || Result.isFailure(held)) {
       return Result.succeed({ replica: local, value: undefined })
@@ -254,10 +258,10 @@ export const noteHeld =
     resident.told.set(holder.peer, held.success.digest())
     resident.known.set(holder.peer, { report: held.success.report(), boot })
     if (local === sent) {
-      return Result.succeed({ replica: held.success, value: undefined, isSaved: false })
+      return Result.succeed({ replica: held.success, value: undefined, isSaved })
     }
     const heard = local.hear({ from: holder, to: self, state: held.success })
     return Result.isFailure(heard)
       ? Result.fail(refusalOf(heard.failure))
-      : Result.succeed({ replica: heard.success.replica, value: undefined, isSaved: false })
+      : Result.succeed({ replica: heard.success.replica, value: undefined, isSaved })
   }

@@ -18,6 +18,7 @@ import {
 import { Effect, Metric, Option, Result } from "effect"
 import { encodeParts } from "@holdfast/wire"
 import type { Address } from "./address.ts"
+import { isCluster } from "./cluster-partition.ts"
 import type { Engine } from "./engine.ts"
 import { statesSentTotal } from "./metrics.ts"
 import type { Membership } from "./membership.ts"
@@ -162,7 +163,13 @@ const takeIn = (
     case "same":
       return engine.enqueue(
         address,
-        noteHeld({ sent: replica, holder, boot, self: ownership.self })
+        noteHeld({
+          sent: replica,
+          holder,
+          boot,
+          self: ownership.self,
+          isSaved: isCluster(address.application)
+        })
       )
     case "refused":
       return isForDiff(parcel, reply.outcome.code)

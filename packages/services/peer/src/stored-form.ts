@@ -2,15 +2,17 @@
  * The bytes of a partition in the store and between peers.
  *
  *     01 | state digest, 16 hexadecimal digits | the encoded state as JSON
+ *     02 | the same of a birth that waits to be confirmed
  *
- * The digest stands in front so that a start can compare partitions without reading them whole. The
- * store adds the checksum. A diff is sent as its JSON alone.
+ * Both stand in front so that a start can compare partitions without reading them whole. The store
+ * adds the checksum. A diff is sent as its JSON alone.
  */
 import type { EncodedDiff, EncodedState } from "@holdfast/power-state"
 import { UndecodableState } from "@holdfast/power-state"
 import { Result } from "effect"
 
-const storedVersion = 1
+const CONFIRMED = 1
+const PROVISIONAL = 2
 const digestLength = 16
 const headerLength = 1 + digestLength
 const encoder = new TextEncoder()
@@ -20,7 +22,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true })
 export const encodeStored = (digest: string, state: EncodedState): Uint8Array => {
   const bytes = encoder.encode(digest + JSON.stringify(state))
   const stored = new Uint8Array(bytes.length + 1)
-  stored[0] = storedVersion
+  stored[0] = state.provisional === true ? PROVISIONAL : CONFIRMED
   stored.set(bytes, 1)
   return stored
 }
@@ -29,7 +31,9 @@ const undecodable = (reason: string) => Result.fail(new UndecodableState({ reaso
 
 /** The digest of a stored state, without reading the state. */
 export const storedDigest = (stored: Uint8Array): Result.Result<string, UndecodableState> => {
-  if (stored[0] !== storedVersion) return undecodable(`stored form ${stored[0]} is not known`)
+  if (stored[0] !== CONFIRMED && stored[0] !== PROVISIONAL) {
+    return undecodable(`stored form ${stored[0]} is not known`)
+  }
   if (stored.length < headerLength) return undecodable("it is cut short")
   let digest = ""
   for (let index = 1; index < headerLength; index += 1) {
@@ -39,6 +43,9 @@ export const storedDigest = (stored: Uint8Array): Result.Result<string, Undecoda
     ? Result.succeed(digest)
     : undecodable("its digest is not one")
 }
+
+/** Whether a stored state is of a birth that waits to be confirmed, without reading the state. */
+export const isStoredProvisional = (stored: Uint8Array): boolean => stored[0] === PROVISIONAL
 
 /** Reads a stored form; the state itself is still to be decoded. */
 export const decodeStored = (
