@@ -72,6 +72,7 @@ const pull = Effect.fnUntraced(function* (
       ...(yield* callOptions(context, peer)),
       request: { sender: view.self, application, keys: wanted }
     })
+    view.noteAnswer(peer)
     if (response.seen === 0) {
       const message = `${application}/${wanted[0]} of ${peer} does not fit into a message`
       return yield* new ServiceError({ code: "too-large", message })
@@ -195,6 +196,7 @@ const syncApplication = Effect.fnUntraced(function* (context: AntiEntropyContext
       ...(yield* callOptions(context, peer)),
       request: { application, sender: view.self, ranges }
     })
+    view.noteAnswer(peer)
     const smaller: Array<KeyRange> = []
     for (const { partitions, range } of response.differing) {
       if (partitions === undefined) smaller.push(...splitRange(asRange(range), PARTS))

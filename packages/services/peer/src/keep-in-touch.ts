@@ -44,13 +44,18 @@ const listenForHello = Effect.fnUntraced(function* (parts: PeerParts, subject: s
   )
 })
 
-/** Compares with one peer; when it succeeds, that peer is caught up with. */
+/**
+ * Compares with one peer; when it succeeds, that peer is caught up with. Nothing happens while a
+ * comparison with him is under way: it is to be asked for again.
+ */
 export const compareWith = Effect.fnUntraced(function* (parts: PeerParts, peer: PeerId) {
-  if (parts.view.end !== null) return
-  const { completeness } = parts
+  const { comparing, completeness } = parts
+  if (parts.view.end !== null || comparing.has(peer)) return
+  comparing.add(peer)
   const scope = completeness.scopeFor(peer)
-  const comparing = completeness.compared(peer, scope, syncWith(parts, peer, scope))
-  const result = yield* Effect.result(comparing)
+  const result = yield* completeness
+    .compared(peer, scope, syncWith(parts, peer, scope))
+    .pipe(Effect.ensuring(Effect.sync(() => comparing.delete(peer))), Effect.result)
   yield* countOutcome(roundsTotal, Result.isSuccess(result) ? "ok" : "failed")
   if (Result.isSuccess(result)) return
   const { failure } = result

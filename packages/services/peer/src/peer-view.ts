@@ -103,6 +103,12 @@ export class PeerView {
     return null
   }
 
+  /** An answer of a peer is a sign of life, too. */
+  noteAnswer(peer: PeerId): void {
+    const heard = this.#heard.get(peer)
+    if (heard !== undefined) heard.at = this.#now()
+  }
+
   /** Forgets who is no member any more. */
   forgetOthers(): void {
     for (const peer of this.#heard.keys()) {

@@ -88,6 +88,8 @@ const makeOwnership = (
 export interface PeerParts extends AntiEntropyContext {
   readonly identity: Identity
   readonly completeness: Completeness
+  /** Those with whom a comparison is under way. */
+  readonly comparing: Set<PeerId>
 }
 
 /** Who the peer is and what cluster it is in, both durable. */
@@ -178,6 +180,7 @@ const assemble = Effect.fnUntraced(function* (settings: PeerSettings) {
     engine,
     view,
     completeness,
+    comparing: new Set(),
     inventory,
     ownership: makeOwnership(applications, self, membership),
     warn: makeRareLog(),

@@ -208,6 +208,7 @@ const exchange = Effect.fnUntraced(function* (
     sender: view.self.peer,
     epoch: membership.epoch
   })
+  view.noteAnswer(holder.peer)
   const states = Option.getOrElse(decodeParts(attachment), () => [])
   for (const outcome of ["same", "state", "refused"] as const) {
     const count = response.outcomes.filter((each) => each.outcome === outcome).length
