@@ -44,6 +44,9 @@ const makeWorld = () => {
   }
   return {
     completeness,
+    answer: (peer: PeerId) => view.noteAnswer(peer),
+    compareWhile: (peer: PeerId, what: () => unknown) =>
+      Effect.runSync(completeness.compared(peer, "everything", Effect.sync(what))),
     hear,
     sync,
     othersOfOne,
@@ -72,6 +75,33 @@ describe("a peer answers for", () => {
     const world = makeWorld()
     world.pass(silentMillis + 1)
     assert.isTrue(world.answersNothing())
+  })
+
+  it("nothing for a comparison that was under way when the other came back", () => {
+    const world = makeWorld()
+    world.pass(silentMillis + 1)
+    for (const peer of names) if (peer !== "a") world.compareWhile(peer, () => world.hear(peer))
+    assert.isTrue(world.answersNothing())
+    for (const peer of names) if (peer !== "a") world.sync(peer)
+    assert.isTrue(world.answersAll())
+  })
+
+  it("nothing more for an answer that comes late: it is no return", () => {
+    const world = makeWorld()
+    world.pass(silentMillis + 1)
+    for (const peer of names) world.answer(peer)
+    assert.isTrue(world.answersNothing())
+    for (const peer of names) if (peer !== "a") world.hear(peer)
+    assert.isTrue(world.answersNothing())
+  })
+
+  it("all while those that it hears only answer", () => {
+    const world = makeWorld()
+    for (let time = 0; time < 3 * silentMillis; time += silentMillis - 1) {
+      world.pass(silentMillis - 1)
+      for (const peer of names) world.answer(peer)
+    }
+    assert.isTrue(world.answersAll())
   })
 
   it("peer-B10: nothing when it hears the first after it heard nobody, until they compared", () => {

@@ -46,8 +46,9 @@ export class Completeness {
   readonly #membership: Membership
   readonly #view: PeerView
   readonly #synced = new Map<PeerId, Synced>()
-  /** How often something of a peer could not be taken over. */
-  readonly #missed = new Map<PeerId, number>()
+  /** How often a comparison with a peer that was under way came to nothing. */
+  readonly #spoilt = new Map<PeerId, number>()
+  #cutOffs = 0
 
   constructor(membership: Membership, view: PeerView) {
     this.#membership = membership
@@ -67,15 +68,15 @@ export class Completeness {
     comparing: Effect.Effect<A, E, R>
   ): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
-      const before = this.#missed.get(peer)
+      const before = this.#spoiltFor(peer)
       const known = this.#synced.get(peer)
       const round = this.#roundWith(peer)
       const ordinal =
         scope === "everything" ? this.#membership.agreed.ordinal : (known?.ordinal ?? NEVER)
       return Effect.tap(comparing, () =>
         Effect.sync(() => {
-          const isMissed = this.#missed.get(peer) !== before || this.#synced.get(peer) !== known
-          if (scope !== "passing" && !isMissed) this.#synced.set(peer, { ordinal, round })
+          const isSpoilt = this.#spoiltFor(peer) !== before
+          if (scope !== "passing" && !isSpoilt) this.#synced.set(peer, { ordinal, round })
         })
       )
     })
@@ -83,8 +84,12 @@ export class Completeness {
 
   /** Something that a peer has could not be taken over: a full disk, a limit. */
   noteMissed(peer: PeerId): void {
-    this.#missed.set(peer, (this.#missed.get(peer) ?? 0) + 1)
+    this.#spoilt.set(peer, (this.#spoilt.get(peer) ?? 0) + 1)
     this.#synced.delete(peer)
+  }
+
+  #spoiltFor(peer: PeerId): number {
+    return this.#cutOffs + (this.#spoilt.get(peer) ?? 0)
   }
 
   /**
@@ -113,13 +118,14 @@ export class Completeness {
     return Math.min(this.#membership.round, this.#view.roundOf(peer))
   }
 
-  /** A peer is heard again after a silence. */
+  /** A peer is heard again after a silence: he may have written to others in it. */
   noteReturned(peer: PeerId): void {
-    this.#synced.delete(peer)
+    this.noteMissed(peer)
   }
 
   /** The others may have gone on without this peer. */
   noteCutOff(): void {
+    this.#cutOffs += 1
     this.#synced.clear()
   }
 

@@ -103,10 +103,13 @@ export class PeerView {
     return null
   }
 
-  /** An answer of a peer is a sign of life, too. */
+  /**
+   * An answer of a peer that is live is a sign of life, too. It does not bring back one that is not:
+   * who asked may have been cut off in between.
+   */
   noteAnswer(peer: PeerId): void {
     const heard = this.#heard.get(peer)
-    if (heard !== undefined) heard.at = this.#now()
+    if (heard !== undefined && this.isLive(peer)) heard.at = this.#now()
   }
 
   /** Forgets who is no member any more. */
