@@ -1,51 +1,21 @@
-/** `holdfast partitions`: what a peer holds of the catalogue, and one partition as it is there. */
-import { catalogueName } from "@holdfast/catalogue"
-import { failure, jsonFlag, numberFlag } from "@holdfast/process"
-import { HexKey, PeerId } from "@holdfast/wire"
-import { Effect, Option, Schema } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
-import { connectedLayer, connectionFlags } from "../connection/connect.ts"
+/** `holdfast partitions`: what a peer holds of an application, and one partition as it is there. */
+import { failure } from "@holdfast/process"
+import { Effect, Option } from "effect"
+import { Command } from "effect/cli"
+import { connectedLayer } from "../connection/connect.ts"
 import { partitionOf, partitionsOf, type PartitionView } from "../connection/observe.ts"
 import { toJson, writeLine } from "../output/standard-output.ts"
 import { formatBytes, renderPairs, renderTable } from "../output/table.ts"
-
-const isKey = Schema.is(HexKey)
-const keyExpected = (given: string): string =>
-  `"${given}" is no partition key; right would be 64 digits, 0 to 9 and a to f`
-
-const pageFlags = {
-  after: Flag.String("after").pipe(
-    Flag.withDescription("Only partitions behind this key"),
-    Flag.filter(isKey, keyExpected),
-    Flag.optional
-  ),
-  limit: numberFlag({
-    name: "limit",
-    description: "So many at most",
-    value: 100,
-    least: 1,
-    most: 1_000
-  })
-}
-
-const partitions = Command.make("partitions", pageFlags).pipe(
-  Command.withSharedFlags({
-    ...connectionFlags,
-    json: jsonFlag,
-    peer: Flag.String("peer").pipe(
-      Flag.withDescription("The peer to ask; any when absent"),
-      Flag.withSchema(PeerId),
-      Flag.optional
-    )
-  })
-)
+import { indexCommand, readCommand, requestCommand } from "./partition-requests.ts"
+import { keyArgument, partitions } from "./partitions-flags.ts"
 
 const describe = (view: PartitionView): string => {
   const pairs = renderPairs([
     ["partition", view.key],
     ["held by", view.peer],
     ["participants", view.participants.length],
-    ["pending events", view.pending],
+    ["born under epoch", `${view.birthEpoch}${view.isProvisional ? ", not confirmed yet" : ""}`],
+    ["pending entries", view.pending],
     ["divergent", view.divergent.length]
   ])
   const behind = new Set(view.divergent)
@@ -57,37 +27,46 @@ const describe = (view: PartitionView): string => {
     ["tag"],
     view.tags.map((tag) => [tag])
   )
-  const state = `projected state:\n${JSON.stringify(view.projected, null, 2)}`
-  return [pairs, participants, ...(view.tags.length === 0 ? [] : [tags]), state].join("\n\n")
-}
-
-const showFlags = {
-  key: Argument.String("KEY").pipe(
-    Argument.withDescription("The partition's key"),
-    Argument.filter(isKey, keyExpected)
+  const history = renderTable(
+    ["pending", "what", "held by"],
+    view.history.map(({ events, heldBy, id, kind, participant = "" }) => [
+      id,
+      kind === "event" ? JSON.stringify(events) : `${kind} ${participant}`.trim(),
+      heldBy.join(", ")
+    ])
   )
+  const state = `projected state:\n${JSON.stringify(view.projected, null, 2)}`
+  return [
+    pairs,
+    participants,
+    ...(view.history.length === 0 ? [] : [history]),
+    ...(view.tags.length === 0 ? [] : [tags]),
+    state
+  ].join("\n\n")
 }
 
-const show = Command.make("show", showFlags, ({ key }) =>
+const show = Command.make("show", { key: keyArgument }, ({ key }) =>
   Effect.gen(function* () {
-    const { cluster, json, ...options } = yield* partitions
+    const { application, cluster, json, ...options } = yield* partitions
     const peer = Option.getOrUndefined(options.peer)
-    const found = yield* partitionOf({ cluster, application: catalogueName, peer, key })
+    const found = yield* partitionOf({ cluster, application, peer, key })
     if (Option.isNone(found)) {
       const holds = peer === undefined ? "no live peer holds a" : `${peer} holds no`
       return yield* failure(`${holds} partition ${key}`)
     }
     yield* writeLine(json ? toJson(found.value) : describe(found.value))
   })
-).pipe(Command.withDescription("Show one partition: its state, participants and tags"))
+).pipe(
+  Command.withDescription("Show one partition: its state, participants, pending history and tags")
+)
 
-/** `holdfast partitions`, and `holdfast partitions show KEY`. */
+/** `holdfast partitions`, and its subcommands. */
 export const partitionsCommand = partitions.pipe(
-  Command.withHandler(({ cluster, json, limit, ...options }) =>
+  Command.withHandler(({ application, cluster, json, limit, ...options }) =>
     Effect.gen(function* () {
       const found = yield* partitionsOf({
         cluster,
-        application: catalogueName,
+        application,
         peer: Option.getOrUndefined(options.peer),
         after: Option.getOrUndefined(options.after),
         limit
@@ -104,7 +83,7 @@ export const partitionsCommand = partitions.pipe(
       yield* writeLine(`\nmore follow: --peer ${found.peer} --after ${last}`)
     })
   ),
-  Command.withDescription("The partitions of the catalogue that a peer holds, a page at a time"),
-  Command.withSubcommands([show]),
+  Command.withDescription("The partitions that a peer holds, a page at a time"),
+  Command.withSubcommands([show, requestCommand, readCommand, indexCommand]),
   Command.provide((options) => connectedLayer(options))
 )

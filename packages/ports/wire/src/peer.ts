@@ -171,7 +171,28 @@ export const partitions = operation({
   })
 })
 
-/** One partition as this peer holds it. Errors: `not-found`, `no-such-application`. */
+/** The most entries of a partition's history in one answer. */
+export const historyEntriesMax = 100
+
+/** An entry that not all participants are known to have acknowledged. */
+export const HistoryEntry = Schema.Struct({
+  /** `ordinal@issuer`. */
+  id: Schema.String,
+  kind: Schema.Literals(["event", "join", "leave", "eject"]),
+  /** Who is let in or put out. */
+  participant: Schema.optionalKey(Schema.String),
+  request: Schema.optionalKey(Schema.String),
+  /** The request's events, as JSON of the application's schema. */
+  events: Schema.optionalKey(Schema.Array(Schema.Unknown)),
+  heldBy: Schema.Array(Schema.String)
+})
+/** An entry that not all participants are known to have acknowledged. */
+export type HistoryEntry = typeof HistoryEntry.Type
+
+/**
+ * One partition as this peer holds it; `history` has the oldest of its pending entries. Errors:
+ * `not-found`, `no-such-application`.
+ */
 export const partition = operation({
   service: "peer",
   name: "partition",
@@ -183,6 +204,11 @@ export const partition = operation({
     participants: Schema.Array(Schema.String),
     pending: Count,
     divergent: Schema.Array(Schema.String),
-    tags: Schema.Array(Schema.String)
+    tags: Schema.Array(Schema.String),
+    /** The epoch that it was born under. */
+    birthEpoch: Count,
+    /** Whether it waits until it is known that it was not born elsewhere too. */
+    isProvisional: Schema.Boolean,
+    history: Schema.Array(HistoryEntry)
   })
 })

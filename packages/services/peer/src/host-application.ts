@@ -12,6 +12,7 @@ import type {
   Violation
 } from "@holdfast/power-state"
 import * as Power from "@holdfast/power-state"
+import type { PeerOperations } from "@holdfast/wire"
 import { Result, Schema } from "effect"
 import {
   type ApplyCommand,
@@ -88,6 +89,24 @@ const REQUEST_WINDOW = 64
 
 const requestOf = (entry: Power.Entry<JsonList>): ReadonlyArray<PendingRequest> =>
   entry._tag === "Event" ? [{ request: entry.request, events: entry.event }] : []
+
+/** What an entry says, as people are told of it. */
+const told = (entry: Power.Entry<JsonList>): Omit<PeerOperations.HistoryEntry, "id" | "heldBy"> => {
+  switch (entry._tag) {
+    case "Event":
+      return {
+        kind: "event",
+        ...(entry.request === null ? {} : { request: entry.request }),
+        events: entry.event
+      }
+    case "Join":
+      return { kind: "join", participant: Power.formatParticipant(entry.participant) }
+    case "Leave":
+      return { kind: "leave" }
+    case "Eject":
+      return { kind: "eject", participant: Power.formatParticipant(entry.participant) }
+  }
+}
 
 /** What the replicas of one application share. */
 interface Kind<S> {
@@ -260,6 +279,14 @@ class TypedReplica<S> implements Replica {
 
   pendingRequests(): ReadonlyArray<PendingRequest> {
     return Power.pendingEntries(this.#state).flatMap(requestOf)
+  }
+
+  history(): ReadonlyArray<PeerOperations.HistoryEntry> {
+    return Power.pendingEntries(this.#state).map((entry) => ({
+      id: Power.formatEventId(entry),
+      ...told(entry),
+      heldBy: Power.holders(this.#state, entry).map(Power.formatParticipant)
+    }))
   }
 
   knowsRequest(request: string): boolean {

@@ -4,7 +4,7 @@
 import { PartitionKey } from "@holdfast/keyspace"
 import { formatParticipant } from "@holdfast/power-state"
 import { PartitionStore } from "@holdfast/storage"
-import { type PeerOperations, ServiceError } from "@holdfast/wire"
+import { PeerOperations, ServiceError } from "@holdfast/wire"
 import { Effect, Option, Result } from "effect"
 import type { AntiEntropyContext } from "./anti-entropy.ts"
 import { isCluster } from "./cluster-partition.ts"
@@ -117,6 +117,9 @@ export const showPartition = Effect.fnUntraced(function* (
     participants: replica.participants().map(formatParticipant),
     pending: replica.pending(),
     divergent: replica.divergent().map(({ participant }) => formatParticipant(participant)),
-    tags: replica.tags().map(showTag)
+    tags: replica.tags().map(showTag),
+    birthEpoch: replica.birthEpoch(),
+    isProvisional: replica.isProvisional(),
+    history: replica.history().slice(0, PeerOperations.historyEntriesMax)
   }
 })

@@ -104,8 +104,8 @@ export class PeerView {
   }
 
   /**
-   * An answer of a peer that is live is a sign of life, too. It does not bring back one that is not:
-   * who asked may have been cut off in between.
+   * An answer of a peer that is live is a sign of life, too. It does not bring back one that is
+   * not: who asked may have been cut off in between.
    */
   noteAnswer(peer: PeerId): void {
     const heard = this.#heard.get(peer)

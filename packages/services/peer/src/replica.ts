@@ -24,6 +24,7 @@ import type {
   UndecodableState,
   Violation
 } from "@holdfast/power-state"
+import type { PeerOperations } from "@holdfast/wire"
 import { Data, type Result } from "effect"
 
 /** Events that are not of the application's schema. */
@@ -118,6 +119,8 @@ export interface Replica {
   readonly pending: () => number
   /** The requests that are pending, in their order. */
   readonly pendingRequests: () => ReadonlyArray<PendingRequest>
+  /** The entries that are pending, oldest first, as people are told of them. */
+  readonly history: () => ReadonlyArray<PeerOperations.HistoryEntry>
   /** Whether a request is among those that are remembered. */
   readonly knowsRequest: (request: string) => boolean
   /** The epoch that it was born under. */

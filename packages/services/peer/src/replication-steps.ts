@@ -237,8 +237,8 @@ export const hearState =
   }
 
 /**
- * Notes that a peer durably holds just what was sent to it. Saved with the next change, unless it is
- * of the cluster, where others wait for it.
+ * Notes that a peer durably holds just what was sent to it. Saved with the next change, unless it
+ * is of the cluster, where others wait for it.
  */
 export const noteHeld =
   (options: {
