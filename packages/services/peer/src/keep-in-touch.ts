@@ -118,8 +118,9 @@ export const keepInTouch = Effect.fnUntraced(function* (parts: PeerParts, return
   yield* every(
     RETURNED_POLL_MILLIS,
     Effect.suspend(() => {
-      const peers = [...returned]
-      returned.clear()
+      // With whom a comparison is under way that began before, another one follows it.
+      const peers = [...returned].filter((peer) => !parts.comparing.has(peer))
+      for (const peer of peers) returned.delete(peer)
       // What fails is counted, and comes round again with the others.
       return Effect.forEach(peers, (peer) => Effect.ignore(compareWith(parts, peer)), {
         discard: true
