@@ -5,13 +5,18 @@ import {
   codecOf,
   confirm,
   decodeState,
+  diff,
   encodeState,
   forceEject,
   infimumId,
+  invariants,
   isProvisional,
   merge,
+  mergeDiff,
   pendingCount,
   projectedValue,
+  receive,
+  report,
   stateHash
 } from "./index.ts"
 import type { Words } from "./testing/replicas.ts"
@@ -81,4 +86,16 @@ it("is confirmed by an operator who forces an ejection: his replica is the one t
   const { state } = Result.getOrThrow(forceEject(wordList, held, command))
   expect(isProvisional(state)).toBe(false)
   expect(pendingCount(state)).toBe(0)
+})
+
+it("stays confirmed where one who does not know it yet sends a diff", () => {
+  const folded = confirm(wordList, held, alice).state
+  const sent = saved(write(held, bob, "two", "r2"), bob)
+  const made = Result.getOrThrow(diff(sent, report(folded)))
+  const received = Result.getOrThrow(receive(wordList, folded, made))
+  expect(invariants(wordList, received)).toEqual([])
+  const delivery = { from: bob, to: alice, diff: made }
+  const { state } = Result.getOrThrow(mergeDiff(wordList, folded, delivery))
+  expect(isProvisional(state)).toBe(false)
+  expect(projectedValue(state)).toEqual(["one", "two"])
 })

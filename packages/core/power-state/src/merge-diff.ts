@@ -109,7 +109,8 @@ export const receive = <E, O, S>(
     return Result.succeed({
       ...reached,
       origin,
-      isProvisional,
+      // What is folded here was confirmed, whether the sender knows it or not.
+      isProvisional: isProvisional && reached.infimum.id === null,
       entries: sequenceOf(Array.from(entries)),
       membership: entries.filter(isMembershipEntry),
       acknowledgements,
