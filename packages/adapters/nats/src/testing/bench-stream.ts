@@ -40,7 +40,7 @@ export const fullStream = Effect.gen(function* () {
       Array.from({ length: publishedAtOnce }, () => ({ subject, headers: [], data }))
     )
   }
-  return { connection, published: rateSince(started) }
+  return { connection, published: rateSince(started), url: server.url }
 })
 
 /** How a bare consumer acknowledges: not at all, each record, or all up to every so many. */
