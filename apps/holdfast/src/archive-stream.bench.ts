@@ -25,6 +25,7 @@ import {
 const say = figuresOf("archive a stream")
 const program = fileURLToPath(new URL("main.ts", import.meta.url))
 const nodeArguments = ["--conditions=@holdfast/source", program]
+const addArchive = ["archive", "add", stream, "--goal", "2", "--segment-age-ms", "300"]
 const limitMs = 180_000
 const askWorker = makeCaller(WorkerOperations.workerStatus)
 
@@ -97,10 +98,7 @@ const main = Effect.gen(function* () {
   )
   const running = yield* startCluster(url, data)
   yield* Effect.promise(() =>
-    promisify(execFile)(process.execPath, [
-      ...nodeArguments,
-      ...["archive", "add", stream, "--goal", "2", "--segment-age-ms", "300", "--nats", url]
-    ])
+    promisify(execFile)(process.execPath, [...nodeArguments, ...addArchive, "--nats", url])
   )
   const messaging = natsMessagingLayer().pipe(
     Layer.provide(NatsConnections.layer({ servers: [url], name: "bench" }))
