@@ -1,7 +1,7 @@
 /**
  * How fast a cluster archives a JetStream stream (goal 2, zstd, fsynced, 256-byte records), against
- * a bare consumer of the same client that reads it in the same run. Everything of the cluster is in
- * one process beside the server: `holdfast up --nats`.
+ * a bare consumer of the same client that reads it in the same run. Each service is a process of
+ * its own, as they are run for real.
  *
  *     node --conditions=@holdfast/source apps/holdfast/src/archive-stream.bench.ts
  */
@@ -10,7 +10,7 @@ import { figuresOf } from "@holdfast/suites/figures"
 import { makeCaller, makeRequestId, WorkerOperations } from "@holdfast/wire"
 import { Effect, Layer } from "effect"
 import { execFile, spawn } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -29,17 +29,34 @@ const addArchive = ["archive", "add", stream, "--goal", "2", "--segment-age-ms",
 const limitMs = 180_000
 const askWorker = makeCaller(WorkerOperations.workerStatus)
 
-/** Starts the cluster and waits until it says that it is ready. */
-const startCluster = (url: string, data: string) =>
+/** The processes of a small cluster, in the order in which they are started. */
+const commandsOf = (folder: string): ReadonlyArray<ReadonlyArray<string>> => {
+  const data = (id: string) => ["--data", join(folder, id)]
+  const key = ["--key-file", join(folder, "key")]
+  const hosts = ["h1", "h2"].map((id) => {
+    const device = ["--device", join(folder, `${id}-device`), "--format", "--reserved-mib", "16"]
+    return ["chunk-server", ...key, ...data(id), "--id", id, ...device]
+  })
+  return [
+    ["metadata", ...key, ...data("m1"), "--safe-mode-extension-ms", "0", "--free-mib", "16"],
+    ...hosts,
+    ["peer", ...data("p1"), "--id", "p1", "--peers", "p1"],
+    ["worker", "--id", "w1", "--discovery-interval-ms", "300"]
+  ]
+}
+
+/** Starts a process and waits until it says that it is ready. */
+const startProcess = (command: ReadonlyArray<string>) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const shape = ["--hosts", "2", "--peers", "1", "--workers", "1"]
-      const running = spawn(
-        process.execPath,
-        [...nodeArguments, "up", "--nats", url, "--data", data, ...shape],
-        { stdio: ["ignore", "pipe", "inherit"] }
-      )
-      await new Promise((resolve) => running.stdout.once("data", resolve))
+      const running = spawn(process.execPath, [...nodeArguments, ...command], {
+        stdio: ["ignore", "ignore", "pipe"]
+      })
+      await new Promise<void>((resolve) => {
+        running.stderr.on("data", (said: Buffer) => {
+          if (said.includes("is ready")) resolve()
+        })
+      })
       return running
     }),
     (running) =>
@@ -49,6 +66,15 @@ const startCluster = (url: string, data: string) =>
         await exited
       })
   )
+
+/** Starts the cluster; answers its worker, which is started last. */
+const startCluster = Effect.fnUntraced(function* (url: string, folder: string) {
+  writeFileSync(join(folder, "key"), `${"ab".repeat(32)}\n`, { mode: 0o600 })
+  const processes = yield* Effect.forEach(commandsOf(folder), (command) =>
+    startProcess([...command, "--nats", url])
+  )
+  return processes.at(-1)
+})
 
 /** How far the shard is: what was read, and what is archived. */
 const progressOf = Effect.gen(function* () {
@@ -96,14 +122,14 @@ const main = Effect.gen(function* () {
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => rmSync(data, { recursive: true, force: true }))
   )
-  const running = yield* startCluster(url, data)
+  const worker = yield* startCluster(url, data)
   yield* Effect.promise(() =>
     promisify(execFile)(process.execPath, [...nodeArguments, ...addArchive, "--nats", url])
   )
   const messaging = natsMessagingLayer().pipe(
     Layer.provide(NatsConnections.layer({ servers: [url], name: "bench" }))
   )
-  const { grown, rate } = yield* Effect.provide(archiving(running.pid), messaging)
+  const { grown, rate } = yield* Effect.provide(archiving(worker?.pid), messaging)
   say({ what: "bare consumer", value: bare, unit: "records a second" })
   say({ what: "archived", value: rate, unit: "records a second" })
   say({
@@ -112,7 +138,11 @@ const main = Effect.gen(function* () {
     unit: "times",
     bar: { atLeast: 0.5 }
   })
-  say({ what: "  resident memory at the end, against the beginning", value: grown, unit: "times" })
+  say({
+    what: "  resident memory of the worker at the end, against the beginning",
+    value: grown,
+    unit: "times"
+  })
 })
 
 await Effect.runPromise(Effect.scoped(main))
