@@ -1,11 +1,11 @@
 /** `holdfast partitions request`, `read` and `index`: what applications are asked and told. */
 import { PeerClient } from "@holdfast/client"
 import { failure } from "@holdfast/process"
+import { parseTag, showTag } from "@holdfast/tag-index"
 import { PeerOperations } from "@holdfast/wire"
-import { Effect, Option, Result, Stream } from "effect"
+import { Effect, Option, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { toJson, writeLine } from "../output/standard-output.ts"
-import { readTag, showTag } from "../output/tag-text.ts"
 import { renderTable } from "../output/table.ts"
 import { keyArgument, partitions } from "./partitions-flags.ts"
 
@@ -75,10 +75,7 @@ const indexFlags = {
 }
 
 const tagOf = (text: string) =>
-  Result.match(readTag(text), {
-    onFailure: (message) => Effect.fail(failure(message)),
-    onSuccess: Effect.succeed
-  })
+  Effect.mapError(Effect.fromResult(parseTag(text)), ({ message }) => failure(message))
 
 /** `holdfast partitions index --from TAG --to TAG`. */
 export const indexCommand = Command.make("index", indexFlags, (options) =>

@@ -60,8 +60,8 @@ export const MergeOutcome = Schema.Struct({
 export type MergeOutcome = typeof MergeOutcome.Type
 
 /**
- * Full states to merge, one part of the attachment for each item (see parts); one outcome for each
- * in the answer. Errors: `stale-sender`, `shutting-down`, `invalid-request`.
+ * Full states or diffs to merge, one part of the attachment for each item (see parts); one outcome
+ * for each in the answer. Errors: `stale-sender`, `shutting-down`, `invalid-request`.
  */
 export const merge = operation({
   service: "peer",

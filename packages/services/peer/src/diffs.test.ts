@@ -2,9 +2,14 @@
 import * as memory from "@holdfast/adapter-memory"
 import { assert, describe, it } from "@effect/vitest"
 import { Messaging } from "@holdfast/messaging"
-import { decodeFrame, decodeParts } from "@holdfast/wire"
-import { Effect, Layer, Option } from "effect"
+import { decodeFrame, decodeParts, PeerReplicationOperations } from "@holdfast/wire"
+import { Effect, Layer, Option, Schema } from "effect"
 import { eventually, keyOf, makeCluster, makeWorld, type World } from "./testing/cluster.ts"
+
+const address = { application: "counter", key: keyOf(1) }
+const decodeRequest = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.toCodecJson(PeerReplicationOperations.merge.request))
+)
 
 interface Sizes {
   readonly states: Array<number>
@@ -22,8 +27,12 @@ const measured = (world: World, peer: string, sizes: Sizes): World => ({
         const frame = Option.getOrNull(decodeFrame(sent.data))
         if (frame !== null && sent.subject.endsWith(".merge")) {
           const parts = Option.getOrElse(decodeParts(frame.attachment), () => [])
-          const isDiff = frame.json.includes("diffOf")
-          for (const part of parts) (isDiff ? sizes.diffs : sizes.states).push(part.length)
+          const { items } = decodeRequest(frame.json)
+          for (const [index, { application, diffOf }] of items.entries()) {
+            if (application !== address.application) continue
+            const sent = diffOf === undefined ? sizes.states : sizes.diffs
+            sent.push(parts[index]?.length ?? 0)
+          }
         }
         return messaging.request(sent)
       }
@@ -50,8 +59,8 @@ describe("a diff", () => {
   it.live("goes in place of the state, and does not grow with what was folded", () =>
     Effect.gen(function* () {
       const { cluster, sizes } = yield* written
-      assert.isAtLeast(sizes.diffs.length, 70)
-      assert.isAtMost(sizes.states.length, 30)
+      // Where two messages are under way at once, the later one may not fit what the first left.
+      assert.isAbove(sizes.diffs.length, sizes.states.length)
       assert.isBelow(Math.max(...sizes.diffs), 1_000)
       assert.isBelow(total(sizes.diffs.slice(-10)), 2 * total(sizes.diffs.slice(5, 15)))
       const shown = yield* cluster.show(keyOf(1), "b")
@@ -62,6 +71,15 @@ describe("a diff", () => {
   it.live("is not made for a later start of the receiver; the full state is taken, once", () =>
     Effect.gen(function* () {
       const { cluster, sizes } = yield* written
+      // What differs when it comes back it would tell itself.
+      yield* eventually(
+        Effect.gen(function* () {
+          const digestAt = (peer: string) =>
+            cluster.running(peer).parts.engine.table.find(address)?.saved?.digest()
+          assert.isDefined(digestAt("a"))
+          assert.strictEqual(digestAt("a"), digestAt("b"))
+        })
+      )
       yield* cluster.stop("b")
       yield* cluster.start("b")
       sizes.states.length = 0

@@ -11,13 +11,12 @@
  *    off himself, or was stalled, and decides nothing.
  * 2. Who was never heard counts as silent since this process began.
  */
-import type { Life } from "@holdfast/cluster"
-import { memberOf } from "@holdfast/cluster"
+import { formatLife, memberOf } from "@holdfast/cluster"
 import type { PeerId } from "@holdfast/keyspace"
 import { makeRequestId, type ServiceError } from "@holdfast/wire"
 import { Effect } from "effect"
 import type { AntiEntropyContext } from "./anti-entropy.ts"
-import { recordChange } from "./membership-handlers.ts"
+import { recordEjection } from "./membership-handlers.ts"
 
 /** The member that has been silent longest, if for too long; null where it is not for this peer. */
 const tooSilent = ({ membership, settings, view }: AntiEntropyContext): PeerId | null => {
@@ -41,11 +40,6 @@ export const ejectSilent = Effect.fnUntraced(function* (
   const peer = tooSilent(context)
   const member = peer === null ? undefined : memberOf(context.membership.projected, peer)
   if (member === undefined) return
-  const life: Life = { peer: member.peer, incarnation: member.incarnation }
-  yield* Effect.logWarning("a member has been silent for too long and is ejected", life)
-  yield* recordChange(context, {
-    event: { _tag: "Ejected", ...life },
-    request: yield* makeRequestId,
-    amend: (changed) => changed.eject({ issuer: context.ownership.self, participant: life })
-  })
+  yield* recordEjection(context, member, yield* makeRequestId)
+  yield* Effect.logWarning("a member was silent for too long and is ejected", formatLife(member))
 })

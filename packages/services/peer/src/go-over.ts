@@ -11,16 +11,16 @@
  */
 import type { ClusterState } from "@holdfast/cluster"
 import { isSwept } from "@holdfast/cluster"
-import { MAX_KEY, MIN_KEY, PartitionKey } from "@holdfast/keyspace"
-import { PartitionStore, type PartitionStoreError } from "@holdfast/storage"
+import { PartitionKey } from "@holdfast/keyspace"
 import type { ServiceError } from "@holdfast/wire"
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import type { Address } from "./address.ts"
 import type { AntiEntropyContext } from "./anti-entropy.ts"
 import { isCluster } from "./cluster-partition.ts"
 import { letOwnersIn } from "./replication-steps.ts"
+import { forEachPage } from "./stored-pages.ts"
 
-const PAGE = 256
+const IN_FLIGHT = 256
 
 /** What makes it due to go over partitions. */
 interface Reason {
@@ -43,29 +43,19 @@ const goOver = (
   addresses: ReadonlyArray<Address>
 ): Effect.Effect<void, ServiceError> =>
   Effect.forEach(addresses, (address) => engine.submit(address, letOwnersIn(address, ownership)), {
-    concurrency: PAGE,
+    concurrency: IN_FLIGHT,
     discard: true
   })
 
-const goOverAll = Effect.fnUntraced(function* (
-  context: AntiEntropyContext,
-  application: string
-): Effect.fn.Return<void, PartitionStoreError | ServiceError, PartitionStore> {
-  const store = yield* PartitionStore
-  let after = Option.none<string>()
-  for (;;) {
-    const ranges = [[MIN_KEY, MAX_KEY]] as const
-    const page = yield* store.scan({ application, after, ranges, limit: PAGE })
-    const intact = page.filter(({ _tag }) => _tag === "Intact")
-    yield* goOver(
+const goOverAll = (context: AntiEntropyContext, application: string) =>
+  forEachPage({ application }, (page) =>
+    goOver(
       context,
-      intact.map(({ key }) => ({ application, key: PartitionKey.make(key) }))
+      page
+        .filter(({ _tag }) => _tag === "Intact")
+        .map(({ key }) => ({ application, key: PartitionKey.make(key) }))
     )
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) return
-    after = Option.some(last.key)
-  }
-})
+  )
 
 /** Makes the task that goes over partitions when there is a new reason to. */
 export const makeGoOver = (context: AntiEntropyContext) => {

@@ -5,13 +5,14 @@
 import type { KeyRange } from "@holdfast/keyspace"
 import { MAX_KEY, MIN_KEY, PartitionKey } from "@holdfast/keyspace"
 import { PartitionStore, type PartitionStoreError } from "@holdfast/storage"
-import { Effect, Option, Result } from "effect"
+import { Effect, Result } from "effect"
 import type { Address } from "./address.ts"
 import { addressText } from "./address.ts"
 import type { RangeSum } from "./digest-buckets.ts"
 import { addSums, coverOf, DigestBuckets, emptySum, shareOf } from "./digest-buckets.ts"
 import type { HostedApplication, Replica } from "./replica.ts"
 import { isStoredProvisional, storedDigest } from "./stored-form.ts"
+import { forEachPage } from "./stored-pages.ts"
 
 /** A partition and the digest of its saved state. */
 export interface Listed {
@@ -37,8 +38,6 @@ export interface Inventory {
   readonly provisional: Map<string, Address>
 }
 
-const PAGE = 256
-
 /** Reads the inventory out of the store. Linear in the store. */
 export const makeInventory = Effect.fnUntraced(function* (
   applications: ReadonlyMap<string, HostedApplication>
@@ -49,31 +48,37 @@ export const makeInventory = Effect.fnUntraced(function* (
   const buckets = new Map<string, DigestBuckets>()
   for (const name of applications.keys()) buckets.set(name, new DigestBuckets())
 
-  const list = Effect.fnUntraced(function* (application: string, ranges: ReadonlyArray<KeyRange>) {
-    const listed: Array<Listed> = []
-    let after = Option.none<string>()
-    for (;;) {
-      const page = yield* store.scan({ application, after, ranges, limit: PAGE })
-      for (const stored of page) {
-        const key = PartitionKey.make(stored.key)
-        const digest = stored._tag === "Intact" ? storedDigest(stored.state) : null
-        const address = { application, key }
-        if (digest !== null && Result.isSuccess(digest)) {
-          listed.push({ key, digest: digest.success })
-        } else damaged.set(addressText(address), address)
-        if (stored._tag === "Intact" && isStoredProvisional(stored.state)) {
-          provisional.set(addressText(address), address)
-        }
-      }
-      const last = page.at(-1)
-      if (last === undefined || page.length < PAGE) return listed
-      after = Option.some(last.key)
-    }
-  })
+  const read = Effect.fnUntraced(
+    function* (application: string, ranges: ReadonlyArray<KeyRange>) {
+      const found: Array<Listed & { readonly isProvisional: boolean }> = []
+      yield* forEachPage({ application, ranges }, (page) =>
+        Effect.sync(() => {
+          for (const stored of page) {
+            const key = PartitionKey.make(stored.key)
+            const state = stored._tag === "Intact" ? stored.state : new Uint8Array()
+            const digest = storedDigest(state)
+            if (Result.isFailure(digest)) {
+              damaged.set(addressText({ application, key }), { application, key })
+            } else {
+              found.push({ key, digest: digest.success, isProvisional: isStoredProvisional(state) })
+            }
+          }
+        })
+      )
+      return found
+    },
+    Effect.provideService(PartitionStore, store)
+  )
+  const list = (application: string, range: KeyRange) =>
+    Effect.map(read(application, [range]), (found) =>
+      found.map(({ digest, key }): Listed => ({ key, digest }))
+    )
 
   for (const [application, sums] of buckets) {
-    for (const { digest, key } of yield* list(application, [[MIN_KEY, MAX_KEY]]))
+    for (const { digest, isProvisional, key } of yield* read(application, [[MIN_KEY, MAX_KEY]])) {
       sums.change(key, null, digest)
+      if (isProvisional) provisional.set(addressText({ application, key }), { application, key })
+    }
   }
 
   return {
@@ -88,12 +93,12 @@ export const makeInventory = Effect.fnUntraced(function* (
       if (after?.isProvisional() === true) provisional.set(text, address)
       else provisional.delete(text)
     },
-    list: (application, range) => list(application, [range]),
+    list,
     sum: Effect.fnUntraced(function* (application, range) {
       const cover = coverOf(range)
       let sum = buckets.get(application)?.sum(cover.buckets) ?? emptySum
       for (const piece of cover.pieces) {
-        for (const { digest, key } of yield* list(application, [piece])) {
+        for (const { digest, key } of yield* list(application, piece)) {
           sum = addSums(sum, shareOf(key, digest))
         }
       }

@@ -26,7 +26,7 @@ import type { AntiEntropyContext } from "./anti-entropy.ts"
 import { type Amendment, clusterAddress, type Recorded, recordEvent } from "./cluster-partition.ts"
 import { monotonicMillis } from "./monotonic.ts"
 import { stateRoom } from "./sender.ts"
-import { awaitHolders, concernNotMet, holdersNeeded } from "./write-concern.ts"
+import { awaitConcern } from "./write-concern.ts"
 
 /** A change to the cluster that this peer is to record. */
 export interface ClusterChange {
@@ -51,12 +51,26 @@ export const recordChange = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Recorded, ServiceError> {
   const { engine, settings } = context
   const recorded = yield* recordHere(context, change)
-  const needed = holdersNeeded("majority", recorded.participants)
   const expiresAt = (yield* monotonicMillis) + settings.times.requestMillis
-  const wait = { ...recorded, needed, expiresAt }
-  const heldBy = yield* awaitHolders(engine.table, clusterAddress, wait)
-  return heldBy < needed ? yield* concernNotMet(heldBy, needed) : recorded
+  const wait = { ...recorded, concern: "majority", expiresAt } as const
+  yield* awaitConcern(engine.table, clusterAddress, wait)
+  return recorded
 })
+
+/** Records that a member is put out. */
+export const recordEjection = (
+  context: AntiEntropyContext,
+  { incarnation, peer }: Life,
+  request: string
+): Effect.Effect<Recorded, ServiceError> => {
+  const participant = { peer, incarnation }
+  const issuer = context.ownership.self
+  return recordChange(context, {
+    event: { _tag: "Ejected", ...participant },
+    request,
+    amend: (changed) => changed.eject({ issuer, participant })
+  })
+}
 
 const storeLost = (life: Life): ServiceError =>
   new ServiceError({
@@ -130,19 +144,15 @@ export const handleEject =
       const { membership, ownership } = context
       const member = memberOf(membership.projected, peer)
       if (member === undefined) return yield* noMember(peer)
-      const participant = { peer, incarnation: member.incarnation }
-      const issuer = ownership.self
-      const event = { _tag: "Ejected", ...participant } as const
       if (force) {
+        const participant = { peer, incarnation: member.incarnation }
+        const event = { _tag: "Ejected", ...participant } as const
         const lineage =
           membership.replica.lineage() + (yield* Random.nextIntBetween(1, LINEAGE_STEP))
         const amend: Amendment = (changed) =>
-          changed.forceEject({ issuer, ejected: [participant], lineage })
+          changed.forceEject({ issuer: ownership.self, ejected: [participant], lineage })
         yield* recordHere(context, { event, request: requestId, amend })
-      } else {
-        const amend: Amendment = (changed) => changed.eject({ issuer, participant })
-        yield* recordChange(context, { event, request: requestId, amend })
-      }
+      } else yield* recordEjection(context, member, requestId)
       return { response: {} }
     })
 

@@ -5,6 +5,7 @@ import { PartitionKey } from "@holdfast/keyspace"
 import { Effect, Fiber } from "effect"
 import type { PeerTimes } from "./index.ts"
 import { codeOf, eventually, keyOf, makeCluster, makeWorld } from "./testing/cluster.ts"
+import { settled, type TestCluster } from "./testing/settled.ts"
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
@@ -22,34 +23,10 @@ const filled = Effect.fnUntraced(function* (
   )
   return { world, cluster }
 })
-type Cluster = Effect.Success<ReturnType<typeof filled>>["cluster"]
-
-/** Waits until a peer says that nothing is on its way and these are the members. */
-const settled = (cluster: Cluster, at: string, members: ReadonlyArray<string>) =>
-  eventually(
-    Effect.gen(function* () {
-      const view = yield* cluster.view(at)
-      assert.deepStrictEqual(
-        view.members.map(({ peer }) => String(peer)),
-        members
-      )
-      assert.strictEqual(view.step, null)
-      assert.strictEqual(view.pending, 0)
-      assert.isTrue(view.members.every(({ share }) => share > 0))
-      // What somebody who is gone still owns is yet to be copied.
-      assert.approximately(
-        view.members.reduce((sum, { share }) => sum + share, 0),
-        1,
-        1e-6
-      )
-      return view
-    })
-  )
-
 /** Everything that a search finds at a peer, page after page; asked again until it is complete. */
-const found = Effect.fnUntraced(function* (cluster: Cluster, at: string, limit: number) {
+const found = Effect.fnUntraced(function* (cluster: TestCluster, at: string, limit: number) {
   const keys: Array<string> = []
-  const ask = (options: Parameters<Cluster["search"]>[0]) =>
+  const ask = (options: Parameters<TestCluster["search"]>[0]) =>
     eventually(
       Effect.tap(cluster.search({ at, limit, ...options }), ({ missing }) =>
         Effect.sync(() => assert.deepStrictEqual(missing, []))

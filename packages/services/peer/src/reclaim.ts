@@ -24,12 +24,13 @@ import {
 import { Effect, Result } from "effect"
 import type { Address } from "./address.ts"
 import type { AntiEntropyContext } from "./anti-entropy.ts"
-import type { JobBody } from "./job.ts"
+import type { JobBody, Step } from "./job.ts"
 import { monotonicMillis } from "./monotonic.ts"
 import { noSuchApplication, refusalOf } from "./refusals.ts"
 import type { PendingRequest, Replica } from "./replica.ts"
 import { type Ownership, withOwners } from "./replication-steps.ts"
-import { awaitHolders, concernNotMet, holdersNeeded } from "./write-concern.ts"
+import { submitAgain } from "./submit-again.ts"
+import { awaitConcern } from "./write-concern.ts"
 
 /** A partition as the store of an ejected life has it. */
 export interface Reclaimed {
@@ -93,24 +94,16 @@ export const reclaimStep =
     const known = withOwners(found, address, ownership)
     const lost = lostRequests(known, reclaimed, ownership)
     if (Result.isFailure(lost)) return Result.fail(lost.failure)
-    let next = known
-    let submitted = 0
-    let last: EventId | null = null
-    for (const { events, request } of lost.success) {
-      if (request === null) continue
-      const command = { issuer: ownership.self, events, request, pendingMax: limits.pendingMax }
-      const applied = next.apply(command)
-      if (Result.isFailure(applied)) return Result.fail(refusalOf(applied.failure))
-      const { id, replica } = applied.success
-      if (replica !== next) submitted += 1
-      next = replica
-      last = id ?? last
-    }
-    const replica = withOwners(next, address, ownership)
-    if (replica !== local) resident.isWriter = true
-    const value = { submitted, id: last, participants: replica.participants().length }
-    // Nothing to say of a partition that nobody wrote to.
-    return Result.succeed({ replica: local === null && last === null ? null : replica, value })
+    const { pendingMax } = limits
+    const again = submitAgain(known, lost.success, { issuer: ownership.self, pendingMax })
+    return Result.map(again, ({ count, last, replica: submitted }): Step<Submitted> => {
+      const owned = withOwners(submitted, address, ownership)
+      const value = { submitted: count, id: last, participants: owned.participants().length }
+      // A partition that nobody wrote to is not created.
+      const replica = local === null && last === null ? null : owned
+      if (replica !== local) resident.isWriter = true
+      return { replica, value }
+    })
   }
 
 const callReclaim = makeCaller(PeerMembershipOperations.reclaim)
@@ -131,12 +124,13 @@ const reclaimHere = Effect.fnUntraced(function* (
   const { engine, membership, ownership, settings } = context
   const step = reclaimStep(reclaimed, ownership, settings.limits)
   const { id, participants, submitted } = yield* engine.submit(reclaimed.address, step)
-  if (id === null) return { submitted }
-  const copies = Math.max(participants, membership.copiesWanted)
-  const needed = holdersNeeded("majority", copies)
-  const write = { id, participants: copies, needed, expiresAt: deadlineAt }
-  const heldBy = yield* awaitHolders(engine.table, reclaimed.address, write)
-  return heldBy < needed ? yield* concernNotMet(heldBy, needed) : { submitted }
+  yield* awaitConcern(engine.table, reclaimed.address, {
+    id,
+    participants: Math.max(participants, membership.copiesWanted),
+    concern: "majority",
+    expiresAt: deadlineAt
+  })
+  return { submitted }
 })
 
 /** Answers `reclaim`. */

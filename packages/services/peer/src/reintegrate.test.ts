@@ -4,20 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { PartitionStore, PartitionStoreError } from "@holdfast/storage"
 import { Effect, Layer, Option } from "effect"
 import { eventually, keyOf, makeCluster, makeWorld, type World } from "./testing/cluster.ts"
-
-type Cluster = Effect.Success<ReturnType<typeof makeCluster>>
-
-const settled = (cluster: Cluster, at: string, members: ReadonlyArray<string>) =>
-  eventually(
-    Effect.gen(function* () {
-      const view = yield* cluster.view(at)
-      assert.deepStrictEqual(
-        view.members.map(({ peer }) => String(peer)),
-        members
-      )
-      assert.deepStrictEqual([view.step, view.pending, view.sweeping], [null, 0, []])
-    })
-  )
+import { settled, type TestCluster } from "./testing/settled.ts"
 
 /** Three on each key; `c` wrote what nobody else has, was ejected meanwhile, and has ended. */
 const ejected = Effect.gen(function* () {
@@ -64,8 +51,14 @@ const keepingAll = (world: World): World => ({
   }
 })
 
+/** The counters on a disk. */
+const stored = (disk: memory.MemoryDisk) =>
+  memory
+    .durablePartitions(disk.cells("partitions"))
+    .filter(({ application }) => application === "counter")
+
 /** The sum of each key, by way of a peer. */
-const sums = Effect.fnUntraced(function* (cluster: Cluster, at: string) {
+const sums = Effect.fnUntraced(function* (cluster: TestCluster, at: string) {
   const all: Array<unknown> = []
   for (let number = 0; number < 40; number += 1) {
     all.push(yield* cluster.read(keyOf(number), at))
@@ -157,5 +150,37 @@ describe("a peer that was ejected", () => {
           assert.strictEqual(yield* cluster.read(keyOf(number), "c"), 1)
         }
       })
+  )
+
+  it.live("keeps what it cannot read, and what is of an application that it does not host", () =>
+    Effect.gen(function* () {
+      const { cluster, world } = yield* ejected
+      const isReintegrated = true
+      const unhosted = yield* Effect.flip(cluster.start("c", { isReintegrated, applications: [] }))
+      assert.include(unhosted.message, "counter, which is not hosted now")
+      yield* cluster.stop("c")
+      const [first] = stored(world.disks.c)
+      const key = first?.cell ?? ""
+      yield* world.disks.c.apply({ _tag: "FlipBit", file: "partitions", key, byte: 30, bit: 2 })
+      const torn = yield* Effect.flip(cluster.start("c", { isReintegrated }))
+      assert.include(torn.message, `counter/${first?.key} of the ejected peer cannot be read`)
+      assert.isAbove(stored(world.disks.c).length, 10)
+    })
+  )
+
+  it.live("keeps a history that nobody else has", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld(memory)
+      const cluster = yield* makeCluster(world, ["a", "b", "c"], { factor: 1 })
+      for (let number = 0; number < 12; number += 1) yield* cluster.add(keyOf(number), [1])
+      const before = stored(world.disks.c)
+      assert.isAbove(before.length, 0)
+      yield* cluster.stop("c")
+      yield* cluster.eject("c", "a")
+      yield* settled(cluster, "a", ["a", "b"])
+      const refused = yield* Effect.flip(cluster.start("c", { isReintegrated: true }))
+      assert.include(refused.message, "no owner of counter/")
+      assert.deepStrictEqual(stored(world.disks.c), before)
+    })
   )
 })

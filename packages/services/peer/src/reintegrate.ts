@@ -1,15 +1,18 @@
 /**
  * Brings back a peer that was ejected, with its store.
  *
- *     ejected ──▶ each partition is handed to an owner, who submits again what does not count
- *                   └─▶ the store is emptied ──▶ the next life begins, and joins
+ *     ejected ──▶ page after page: each partition is handed to an owner, who submits again what
+ *                   │              does not count; then the page is deleted
+ *                   └─▶ nothing is left ──▶ the next life begins, and joins
  *
- * 1. Nothing is deleted before a majority of owners holds all that only this store had.
- * 2. A start that ends in the middle is repeated as a whole: requests count once by their ids.
+ * 1. Nothing is deleted before a majority of owners holds all that only this store had of it.
+ * 2. A start that ends in the middle is repeated with what is left. A page that was handed over and
+ *    not deleted is handed over again: its requests count once by their ids, as those of any client
+ *    that repeats itself.
  * 3. What cannot be read, or belongs to an application that is not hosted, stops it: it is for a
  *    person to say that it may be lost.
  */
-import { MAX_KEY, MIN_KEY, PartitionKey } from "@holdfast/keyspace"
+import { PartitionKey } from "@holdfast/keyspace"
 import type { Messaging } from "@holdfast/messaging"
 import { PartitionStore, type PartitionStoreError, type StoredPartition } from "@holdfast/storage"
 import {
@@ -27,8 +30,8 @@ import { type Identity, refuseStart, saveIdentity, type StartRefused } from "./i
 import { monotonicMillis } from "./monotonic.ts"
 import type { HostedApplication, Replica } from "./replica.ts"
 import type { PeerSettings } from "./settings.ts"
+import { forEachPage } from "./stored-pages.ts"
 
-const PAGE = 256
 const PAUSE_MILLIS = 250
 const IN_FLIGHT = 16
 const callReclaim = makeCaller(PeerMembershipOperations.reclaim)
@@ -41,23 +44,6 @@ const isFinal = (error: CallError): boolean =>
 
 const stays = (what: string) =>
   refuseStart("damaged", `${what}; to go without it, start on an empty store and join`)
-
-/** Goes over the partitions of an application, page after page. */
-const forEachPage = Effect.fnUntraced(function* <E, R>(
-  application: string,
-  visit: (page: ReadonlyArray<StoredPartition>) => Effect.Effect<void, E, R>
-): Effect.fn.Return<void, E | PartitionStoreError, R | PartitionStore> {
-  const store = yield* PartitionStore
-  let after = Option.none<string>()
-  for (;;) {
-    const ranges = [[MIN_KEY, MAX_KEY]] as const
-    const page = yield* store.scan({ application, after, ranges, limit: PAGE })
-    yield* visit(page)
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) return
-    after = Option.some(last.key)
-  }
-})
 
 /** Hands one partition to an owner; tries again until the deadline of a join. */
 const handOver = Effect.fnUntraced(function* (
@@ -104,40 +90,38 @@ const read = Effect.fnUntraced(function* (
   return replicas
 })
 
+/** Deletes what was handed over. */
+const deletePage = Effect.fnUntraced(function* (
+  application: string,
+  page: ReadonlyArray<Pick<StoredPartition, "key">>
+) {
+  const store = yield* PartitionStore
+  const state = Option.none<Uint8Array>()
+  const partitions = page.map(({ key }) => ({ application, key, state, tags: [] }))
+  yield* store.commit({ partitions, facts: [] })
+})
+
 /** Hands over what an application has in the store; how many requests were submitted again. */
 const handOverAll = Effect.fnUntraced(function* (
   settings: PeerSettings,
   identity: Identity,
-  application: HostedApplication
+  hosted: HostedApplication
 ): Effect.fn.Return<number, StartRefused | PartitionStoreError, Messaging | PartitionStore> {
+  const application = hosted.name
   let submitted = 0
-  yield* forEachPage(application.name, (page) =>
+  yield* forEachPage({ application }, (page) =>
     Effect.gen(function* () {
-      const replicas = yield* read(application, page)
-      const open = replicas.filter(([, replica]) => replica.pending() > 0)
+      // Also those with nothing pending: their history may be nobody else's.
       const counts = yield* Effect.forEach(
-        open,
-        ([key, replica]) =>
-          handOver(settings, identity, { application: application.name, key }, replica),
+        yield* read(hosted, page),
+        ([key, replica]) => handOver(settings, identity, { application, key }, replica),
         { concurrency: IN_FLIGHT }
       )
       submitted += counts.reduce((sum, count) => sum + count, 0)
+      yield* deletePage(application, page)
     })
   )
   return submitted
-})
-
-const empty = Effect.fnUntraced(function* (application: string) {
-  const store = yield* PartitionStore
-  yield* forEachPage(application, (page) => {
-    const partitions = page.map(({ key }) => ({
-      application,
-      key,
-      state: Option.none<Uint8Array>(),
-      tags: []
-    }))
-    return page.length === 0 ? Effect.void : store.commit({ partitions, facts: [] })
-  })
 })
 
 /** Whether the life of the store is over: it says so itself, or a member does. */
@@ -176,13 +160,12 @@ const beginNextLife = Effect.fnUntraced(function* (
   for (const application of settings.applications) {
     submitted += yield* handOverAll(settings, ejected, application)
   }
-  for (const { application } of stored) if (!isCluster(application)) yield* empty(application)
   yield* Effect.logInfo("what only the ejected peer held was submitted again", {
     peer: ejected.peer,
     requests: submitted
   })
   const { boot, cluster, format, incarnation, peer } = ejected
-  yield* empty(clusterAddress.application)
+  yield* deletePage(clusterAddress.application, [{ key: clusterAddress.key }])
   return yield* saveIdentity({
     format,
     cluster,

@@ -12,8 +12,8 @@
  */
 import { KeySet, PartitionKey } from "@holdfast/keyspace"
 import { sameParticipant } from "@holdfast/power-state"
-import { PartitionStore, type PartitionStoreError } from "@holdfast/storage"
-import { Effect, Option, Result } from "effect"
+import type { PartitionStore, PartitionStoreError } from "@holdfast/storage"
+import { Effect, Result } from "effect"
 import type { Address } from "./address.ts"
 import type { AntiEntropyContext } from "./anti-entropy.ts"
 import { isCluster } from "./cluster-partition.ts"
@@ -21,8 +21,7 @@ import type { JobBody } from "./job.ts"
 import { refusalOf } from "./refusals.ts"
 import type { Replica } from "./replica.ts"
 import { withOwners } from "./replication-steps.ts"
-
-const PAGE = 256
+import { forEachPage } from "./stored-pages.ts"
 
 /** `gone`: nothing of it is here any more; `left`: only its last state is; `held`: it is not left. */
 type Released = "gone" | "left" | "held"
@@ -84,25 +83,21 @@ export const releaseUnowned = Effect.fnUntraced(function* (
   context: AntiEntropyContext
 ): Effect.fn.Return<number, PartitionStoreError, PartitionStore> {
   const { membership, view } = context
-  const store = yield* PartitionStore
   const ranges = KeySet.difference(KeySet.full, membership.keysHeldBy(view.self.peer))
   let held = 0
   if (KeySet.isEmpty(ranges)) return held
   for (const application of context.applications.keys()) {
     if (isCluster(application)) continue
-    let after = Option.none<string>()
-    for (;;) {
-      const page = yield* store.scan({ application, after, ranges, limit: PAGE })
-      const left = yield* Effect.forEach(
-        page,
-        ({ key }) => release(context, { application, key: PartitionKey.make(key) }),
-        { concurrency: "unbounded" }
-      )
-      held += left.filter((isLeft) => !isLeft).length
-      const last = page.at(-1)
-      if (last === undefined || page.length < PAGE) break
-      after = Option.some(last.key)
-    }
+    yield* forEachPage({ application, ranges }, (page) =>
+      Effect.gen(function* () {
+        const left = yield* Effect.forEach(
+          page,
+          ({ key }) => release(context, { application, key: PartitionKey.make(key) }),
+          { concurrency: "unbounded" }
+        )
+        held += left.filter((isLeft) => !isLeft).length
+      })
+    )
   }
   return held
 })

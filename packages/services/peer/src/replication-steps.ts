@@ -10,6 +10,7 @@ import type { JobBody, Step } from "./job.ts"
 import { endedSender } from "./peer-view.ts"
 import { fullStateNeeded, type MembershipRefusal, refusalOf } from "./refusals.ts"
 import type { PendingRequest, Replica } from "./replica.ts"
+import { submitAgain } from "./submit-again.ts"
 import { uniteBirths } from "./unite-births.ts"
 
 /** What a step needs to know of the cluster. */
@@ -96,21 +97,13 @@ interface Incoming {
   readonly ownership: Ownership
 }
 
-/** Submits requests again that cannot count as they stand: each under its own id, so once. */
+/** With the requests that cannot count as they stand; each counts once. */
 const resubmitted = (
   replica: Replica,
   requests: ReadonlyArray<PendingRequest>,
   self: Participant
-): Result.Result<Replica, ServiceError> => {
-  let next = replica
-  for (const { events, request } of requests) {
-    if (request === null) continue
-    const applied = next.apply({ issuer: self, events, request, pendingMax: Infinity })
-    if (Result.isFailure(applied)) return Result.fail(refusalOf(applied.failure))
-    next = applied.success.replica
-  }
-  return Result.succeed(next)
-}
+): Result.Result<Replica, ServiceError> =>
+  Result.map(submitAgain(replica, requests, { issuer: self }), (submitted) => submitted.replica)
 
 /** What a receiver makes of a state; `local` is null when it has none of that partition. */
 const mergeIncoming = (

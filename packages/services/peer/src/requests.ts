@@ -17,7 +17,7 @@ import { refusalOf } from "./refusals.ts"
 import { withOwners } from "./replication-steps.ts"
 import type { SenderContext } from "./sender.ts"
 import { stateRoom } from "./sender.ts"
-import { awaitHolders, concernNotMet, holdersNeeded } from "./write-concern.ts"
+import { awaitConcern } from "./write-concern.ts"
 
 /** What a client asks. */
 export interface ClientRequest {
@@ -87,11 +87,11 @@ const runLocal = Effect.fnUntraced(function* (
   const address = { application: request.application, key: request.key }
   const body = writeStep(context, request, attempt.requestId)
   const written = yield* context.engine.submit(address, body)
-  const needed = holdersNeeded(request.writeConcern, written.participants)
-  const expiresAt = attempt.deadlineAt
-  const { table } = context.engine
-  const heldBy = yield* awaitHolders(table, address, { ...written, needed, expiresAt })
-  if (heldBy < needed) return yield* concernNotMet(heldBy, needed)
+  const heldBy = yield* awaitConcern(context.engine.table, address, {
+    ...written,
+    concern: request.writeConcern,
+    expiresAt: attempt.deadlineAt
+  })
   return { outputs: written.outputs, heldBy }
 })
 

@@ -4,8 +4,8 @@
  *     01 | state digest, 16 hexadecimal digits | the encoded state as JSON
  *     02 | the same of a birth that waits to be confirmed
  *
- * Both stand in front so that a start can compare partitions without reading them whole. The store
- * adds the checksum. A diff is sent as its JSON alone.
+ * Form and digest stand in front, so that a start can compare partitions, and find those that wait,
+ * without reading them whole. The store adds the checksum. A diff is sent as its JSON alone.
  */
 import type { EncodedDiff, EncodedState } from "@holdfast/power-state"
 import { UndecodableState } from "@holdfast/power-state"

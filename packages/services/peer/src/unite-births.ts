@@ -19,8 +19,8 @@ import type { Participant } from "@holdfast/power-state"
 import { sameParticipant } from "@holdfast/power-state"
 import { ServiceError } from "@holdfast/wire"
 import { Result } from "effect"
-import { refusalOf } from "./refusals.ts"
 import type { PendingRequest, Replica } from "./replica.ts"
+import { submitAgain } from "./submit-again.ts"
 
 /** Two births of one partition at a peer. */
 export interface TwoBirths {
@@ -52,20 +52,18 @@ const isIn =
 export const uniteBirths = (births: TwoBirths): Result.Result<Replica | null, ServiceError> => {
   const { incoming, isReleased, local, self } = births
   const stays = remaining(births)
-  if (stays === null)
+  if (stays === null) {
     return Result.fail(different("both were confirmed, which is a fault of this program"))
+  }
   if (!stays.participants().some((one) => sameParticipant(one, self))) {
     const isKnown = stays === incoming && local.pendingRequests().every(isIn(incoming))
     return isReleased && isKnown
       ? Result.succeed(null)
       : Result.fail(different("this peer does not take part in the one that stays yet"))
   }
-  let united = stays
-  for (const { events, request } of (stays === local ? incoming : local).pendingRequests()) {
-    if (request === null) return Result.fail(different("an event of one of them has no request id"))
-    const applied = united.apply({ issuer: self, events, request, pendingMax: Infinity })
-    if (Result.isFailure(applied)) return Result.fail(refusalOf(applied.failure))
-    united = applied.success.replica
-  }
-  return Result.succeed(united)
+  const goes = stays === local ? incoming : local
+  return Result.map(
+    submitAgain(stays, goes.pendingRequests(), { issuer: self }),
+    ({ replica }) => replica
+  )
 }

@@ -9,10 +9,7 @@ import type { Address } from "./address.ts"
 import type { PartitionTable } from "./partition-table.ts"
 
 /** How many must hold a write; never more than there are. */
-export const holdersNeeded = (
-  concern: PeerOperations.WriteConcern,
-  participants: number
-): number => {
+const holdersNeeded = (concern: PeerOperations.WriteConcern, participants: number): number => {
   switch (concern) {
     case "local":
       return Math.min(1, participants)
@@ -30,20 +27,25 @@ export interface AwaitedWrite {
   /** Null when everybody holds it. */
   readonly id: EventId | null
   readonly participants: number
-  readonly needed: number
+  readonly concern: PeerOperations.WriteConcern
   /** Monotonic milliseconds. */
   readonly expiresAt: number
 }
 
 /** Waits until enough participants hold a write; says how many do at the end of the wait. */
-export const awaitHolders = (
+const awaitHolders = (
   table: PartitionTable,
   address: Address,
-  write: AwaitedWrite
+  {
+    expiresAt,
+    id,
+    needed
+  }: Pick<AwaitedWrite, "expiresAt"> & {
+    readonly id: EventId
+    readonly needed: number
+  }
 ): Effect.Effect<number> =>
   Effect.suspend(() => {
-    const { expiresAt, id, needed, participants } = write
-    if (id === null) return Effect.succeed(participants)
     const resident = table.find(address)
     const count = Math.max(1, resident?.current?.holders(id).length ?? 0)
     if (resident === undefined || count >= needed) return Effect.succeed(count)
@@ -60,10 +62,22 @@ export const awaitHolders = (
   })
 
 /** The write stands, but too few are known to hold it. */
-export const concernNotMet = (held: number, needed: number): ServiceError =>
+const concernNotMet = (held: number, needed: number): ServiceError =>
   new ServiceError({
     code: "write-concern-not-met",
     message:
       `the write is held by ${held} of the ${needed} participants asked for; ` +
       "it stays, and spreads when the others are back: repeat it with the same request id"
   })
+
+/** Waits until a write is held as its concern wants it; how many hold it, or a refusal in time. */
+export const awaitConcern = Effect.fnUntraced(function* (
+  table: PartitionTable,
+  address: Address,
+  { concern, expiresAt, id, participants }: AwaitedWrite
+): Effect.fn.Return<number, ServiceError> {
+  if (id === null) return participants
+  const needed = holdersNeeded(concern, participants)
+  const heldBy = yield* awaitHolders(table, address, { id, needed, expiresAt })
+  return heldBy < needed ? yield* concernNotMet(heldBy, needed) : heldBy
+})

@@ -18,13 +18,14 @@ import { archivePipelineLayer } from "@holdfast/service-archive"
 import { type ChunkServer, startChunkServer } from "@holdfast/service-chunk-server"
 import { type MetadataService, startMetadataService } from "@holdfast/service-metadata"
 import { hostApplication, hostCluster, Peer, StartRefused } from "@holdfast/service-peer"
-import { parseWorkerConfig, Worker } from "@holdfast/service-worker"
+import type { Worker } from "@holdfast/service-worker"
 import { ChunkDevices, ChunkTransport } from "@holdfast/storage"
-import { HostId, ringOfOne, WorkerId } from "@holdfast/wire"
+import { HostId, ringOfOne } from "@holdfast/wire"
 import { Context, Effect, Layer, Option, Result } from "effect"
 import { ledger } from "../workload/ledger.ts"
 import { withLayer } from "./layers.ts"
 import { SimulatedNode } from "./node.ts"
+import { makePipelineNode } from "./pipeline-node.ts"
 import {
   chunkServerSettings,
   clientSettings,
@@ -34,7 +35,6 @@ import {
 } from "./settings.ts"
 import { clusterId, mac, type Site } from "./site.ts"
 import {
-  brokerOf,
   devicesOf,
   journalOf,
   messagingOf,
@@ -189,24 +189,12 @@ const clientOf = (site: Site, name: string) => {
 }
 
 /** A worker that archives every active archive; each stream is one archive of the same name. */
-export const makeWorkerNode = (site: Site, name: string): SimulatedNode<Worker["Service"]> => {
-  const worker = WorkerId.make(name)
-  const config = Result.getOrThrow(
-    parseWorkerConfig({ ...workerSettings, cluster: clusterId, worker })
-  )
-  return new SimulatedNode(site, {
-    name,
-    disks: [],
-    start: () =>
-      withLayer(
-        Worker.layer(config).pipe(
-          Layer.provide(archivePipelineLayer({ archiveOf: ({ shard }) => shard })),
-          Layer.provide(Layer.merge(clientOf(site, name), brokerOf(site, name)))
-        ),
-        Effect.map(Worker, (running) => running)
-      )
+export const makeWorkerNode = (site: Site, name: string): SimulatedNode<Worker["Service"]> =>
+  makePipelineNode(site, name, {
+    settings: workerSettings,
+    pipeline: archivePipelineLayer({ archiveOf: ({ shard }) => shard }),
+    services: clientOf(site, name)
   })
-}
 
 /** A program that uses the cluster. */
 export const makeClientNode = (

@@ -8,21 +8,19 @@ import type { SourceRecord } from "@holdfast/records"
 import {
   defaultStage,
   openStage,
-  parseWorkerConfig,
   Pipeline,
   StageFailure,
   type StageItem,
   type StageOptions,
-  Worker
+  type Worker
 } from "@holdfast/service-worker"
-import { WorkerId } from "@holdfast/wire"
-import { Effect, Layer, Random, Result } from "effect"
-import { withLayer } from "./layers.ts"
-import { SimulatedNode } from "./node.ts"
+import { Effect, Layer, Random } from "effect"
+import type { SimulatedNode } from "./node.ts"
+import { makePipelineNode } from "./pipeline-node.ts"
 import { stageSettings } from "./settings.ts"
-import { clusterId, type Site } from "./site.ts"
+import type { Site } from "./site.ts"
 import type { WorkedItem } from "./watch.ts"
-import { brokerOf, messagingOf } from "./watched-ports.ts"
+import { messagingOf } from "./watched-ports.ts"
 
 /** Into how many items a record falls apart, at most. */
 export const itemsMax = 3
@@ -83,22 +81,10 @@ const stageOf = (site: Site): Layer.Layer<Pipeline> => {
   })
 }
 
-/** A worker that works on every stream. */
-export const makeStageNode = (site: Site, name: string): SimulatedNode<Worker["Service"]> => {
-  const worker = WorkerId.make(name)
-  const config = Result.getOrThrow(
-    parseWorkerConfig({ ...stageSettings, cluster: clusterId, worker })
-  )
-  return new SimulatedNode(site, {
-    name,
-    disks: [],
-    start: () =>
-      withLayer(
-        Worker.layer(config).pipe(
-          Layer.provide(stageOf(site)),
-          Layer.provide(Layer.merge(messagingOf(site, name), brokerOf(site, name)))
-        ),
-        Effect.map(Worker, (running) => running)
-      )
+/** A worker whose stage works on the records of every stream. */
+export const makeStageNode = (site: Site, name: string): SimulatedNode<Worker["Service"]> =>
+  makePipelineNode(site, name, {
+    settings: stageSettings,
+    pipeline: stageOf(site),
+    services: messagingOf(site, name)
   })
-}

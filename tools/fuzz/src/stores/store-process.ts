@@ -3,7 +3,6 @@
  * memory map may end the process, which is what the fuzz is there to see.
  */
 import { createHmac } from "node:crypto"
-import { join } from "node:path"
 import { filePartitionStore } from "@holdfast/adapter-file"
 import { MemoryNetwork } from "@holdfast/adapter-memory"
 import { layerChunkTransport } from "@holdfast/adapter-http"
@@ -165,7 +164,7 @@ const obey = (order: StoreOrder): Effect.Effect<StoreReport, unknown> => {
       return Effect.as(Effect.timeout(Effect.scoped(make(order.directory)), makeDeadline), {
         _tag: "Made",
         peer: peerIn(peer),
-        metadata: join(journal)
+        metadata: journal
       })
     }
     case "Open":
