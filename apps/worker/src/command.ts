@@ -145,15 +145,19 @@ const prepareDaemon = Effect.fnUntraced(function* (values: Values) {
     worker
   })
   const { layer } = yield* choosePipeline(values, { cluster, worker, archiveOf: () => stream })
-  const { retentionLayer } = yield* Effect.promise(() => import("@holdfast/service-archive"))
+  const { idlePutsLayer, retentionLayer } = yield* Effect.promise(
+    () => import("@holdfast/service-archive")
+  )
   const serve = Effect.suspend(() =>
     multiLangWorker({
       config,
       input: process.stdin,
       output: takeStandardOutput(),
       stream,
-      // Every worker looks after retention: ending a segment twice changes nothing.
-      pipeline: isArchiving(values) ? Layer.merge(layer, retentionLayer()) : layer
+      // Every worker does both: to end a segment, or give up a put, twice changes nothing.
+      pipeline: isArchiving(values)
+        ? Layer.mergeAll(layer, retentionLayer(), idlePutsLayer())
+        : layer
     })
   )
   return {

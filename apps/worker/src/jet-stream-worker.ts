@@ -1,5 +1,5 @@
 /** A worker on JetStream, over the archives of its cluster or over streams that it was told. */
-import { retentionLayer } from "@holdfast/service-archive"
+import { idlePutsLayer, retentionLayer } from "@holdfast/service-archive"
 import {
   type Pipeline,
   type PipelineModuleError,
@@ -18,13 +18,14 @@ interface WorkerParts {
 
 /** Archives the streams of all archives. */
 export const archiveWorker = ({ config, pipeline }: WorkerParts) =>
-  Layer.merge(
+  Layer.mergeAll(
     Worker.layer(config).pipe(
       Layer.provide(pipeline),
       Layer.provide(jetStreamPorts(config.cluster))
     ),
-    // Every worker looks after retention: ending a segment twice changes nothing.
-    retentionLayer()
+    // Every worker does both: to end a segment, or give up a put, twice changes nothing.
+    retentionLayer(),
+    idlePutsLayer()
   )
 
 /** Runs a pipeline over streams, shared with the other workers of its group. */

@@ -9,9 +9,10 @@
  *    end is an error.
  * 3. Memory is bounded by a few chunks, whatever the size of the file.
  * 4. The name knows a put's file id before its first chunk, so that whatever a dead put left is
- *    gone on with (`file-upload.ts`), or freed by a later put or by `remove`.
+ *    gone on with (`file-upload.ts`), or freed: by a later put, by `remove`, or by `giveUp`, which
+ *    workers do with puts that stand still (`idle-puts.ts` of the archive service).
  */
-import { type FileEntry, freeableFiles, unfinishedFiles } from "@holdfast/catalogue"
+import { type FileEntry, freeableFiles, namedFileOf, unfinishedFiles } from "@holdfast/catalogue"
 import { compareBytes } from "@holdfast/segment"
 import { createHash } from "node:crypto"
 import { Context, Effect, Layer, Stream } from "effect"
@@ -35,6 +36,8 @@ import { MetadataClient } from "./metadata-client.ts"
 export interface UnfinishedFile {
   readonly name: string
   readonly fileIds: ReadonlyArray<number>
+  /** Those of the file ids whose puts the next one may go on with, the newest first. */
+  readonly unfinished: ReadonlyArray<number>
 }
 
 /** Why a file cannot be read. */
@@ -127,7 +130,9 @@ const makeFileClient = Effect.gen(function* () {
       Stream.map(({ entry }) => {
         if (entry._tag !== "File" && entry._tag !== "DeletedFile") return []
         const name = entry._tag === "File" ? entry.file.name : entry.name
-        return [{ name, fileIds: entry.leftovers ?? [] }]
+        const named = namedFileOf(name, entry)
+        if (named === undefined) return []
+        return [{ name, fileIds: named.leftovers, unfinished: unfinishedFiles(named) }]
       }),
       Stream.flattenIterable
     )
@@ -148,7 +153,19 @@ const makeFileClient = Effect.gen(function* () {
     yield* names.send({ _tag: "Deleted", name, fileId: newest ?? named.settled })
   })
 
-  return { get, list, listUnfinished, put: upload.put, remove, show }
+  /**
+   * Gives up the puts of a name up to a file id and frees what they stored; without one frees only
+   * what nothing refers to. The name's file stays; a put that ends all the same is refused.
+   */
+  const giveUp = Effect.fnUntraced(function* (
+    name: string,
+    fileId: number | undefined
+  ): Effect.fn.Return<void, CallFailed | CatalogueRefused> {
+    if (fileId !== undefined) return yield* names.send({ _tag: "GivenUp", name, fileId })
+    yield* names.free(name, freeableFiles(yield* names.read(name)))
+  })
+
+  return { get, giveUp, list, listUnfinished, put: upload.put, remove, show }
 })
 
 /** Plain files as a program uses them. */

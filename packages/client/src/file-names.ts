@@ -16,8 +16,11 @@ import { CatalogueClient } from "./catalogue-client.ts"
 import { type CallFailed, CatalogueRefused } from "./errors.ts"
 import { MetadataClient } from "./metadata-client.ts"
 
-/** The events of a put or a deletion, each about one file id of a name. */
-export type FileEvent = Extract<CatalogueEvent, { readonly _tag: "Begun" | "Stored" | "Deleted" }>
+/** The events of a put, its giving up, or a deletion, each about one file id of a name. */
+export type FileEvent = Extract<
+  CatalogueEvent,
+  { readonly _tag: "Begun" | "Stored" | "Deleted" | "GivenUp" }
+>
 
 const confirmed = { writeConcern: "majority" } as const
 
@@ -75,7 +78,7 @@ export const makeFileNames = Effect.gen(function* () {
         const { freeFile: loser, freeFiles = [] } = output
         yield* free(nameOf(event), loser === undefined ? freeFiles : [loser, ...freeFiles])
         if (!isOverruled(event, loser)) return
-        const message = "A later file has the name by now."
+        const message = `A later file has the name "${nameOf(event)}" by now, or this put was given up: put it again.`
         return yield* new CatalogueRefused({ reason: "exists", message })
       }
       case "Unchanged":
@@ -105,6 +108,7 @@ const isOverruled = (event: FileEvent, loser: number | undefined): boolean => {
     case "Stored":
       return event.file.fileId === loser
     case "Deleted":
+    case "GivenUp":
       return false
   }
 }

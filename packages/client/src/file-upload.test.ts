@@ -50,8 +50,8 @@ describe("a put that did not end", () => {
           (yield* unfinished(files)).map(({ name }) => name),
           ["a"]
         )
-        const { keptChunks } = yield* putWhole(files)
-        assert.deepStrictEqual([keptChunks, allocations(cluster)], [3, 6])
+        const { keptChunks, replacedPuts } = yield* putWhole(files)
+        assert.deepStrictEqual([keptChunks, replacedPuts, allocations(cluster)], [3, 0, 6])
         yield* assertWhole(files, cluster)
       })
     )
@@ -75,7 +75,8 @@ describe("a put that did not end", () => {
         yield* putTorn(files, 3_000)
         const other = bytes.slice()
         other[1_500] = 1
-        assert.strictEqual((yield* putWhole(files, other)).keptChunks, 0)
+        const { keptChunks, replacedPuts } = yield* putWhole(files, other)
+        assert.deepStrictEqual([keptChunks, replacedPuts], [0, 1])
         yield* assertWhole(files, cluster, other)
       })
     )
@@ -140,6 +141,41 @@ describe("a put that did not end", () => {
         yield* files.remove("a")
         assert.strictEqual(liveChunks(cluster), 0)
         assert.isTrue((yield* Effect.flip(files.remove("a")))._tag === "FileNotFound")
+      })
+    )
+  )
+
+  it.live("is freed when it is given up, and the file of the name stays", () =>
+    withFiles(({ cluster, files }) =>
+      Effect.gen(function* () {
+        yield* putWhole(files)
+        yield* putTorn(files, 3_000)
+        assert.strictEqual(liveChunks(cluster), 9)
+        const [left] = yield* unfinished(files)
+        yield* files.giveUp("a", left?.unfinished[0])
+        yield* assertWhole(files, cluster)
+        yield* putTorn(files, 2_000)
+        assert.deepStrictEqual((yield* putWhole(files)).keptChunks, 2)
+        yield* assertWhole(files, cluster)
+      })
+    )
+  )
+
+  it.live("a put that ends after it was given up is told so, and nothing of it stays", () =>
+    withFiles(({ cluster, files }) =>
+      Effect.gen(function* () {
+        yield* putWhole(files)
+        const giveUp = Stream.unwrap(
+          Effect.gen(function* () {
+            const [left] = yield* unfinished(files)
+            yield* files.giveUp("a", left?.unfinished[0])
+            return Stream.make(bytes.subarray(3_000))
+          })
+        )
+        const data = Stream.concat(Stream.make(bytes.subarray(0, 3_000)), giveUp)
+        const error = yield* Effect.flip(files.put({ ...common, data }))
+        assert.match(error.message, /this put was given up: put it again/u)
+        yield* assertWhole(files, cluster)
       })
     )
   )

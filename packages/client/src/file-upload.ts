@@ -41,15 +41,18 @@ export interface PutFileOptions<E> {
   readonly resume?: boolean | undefined
 }
 
-/** A stored file, and how many of its chunks were there before. */
+/** A stored file, and what became of earlier puts of its name that did not end. */
 export interface StoredFile {
   readonly file: FileEntry
+  /** How many of its chunks were there before, from a put that it went on with. */
   readonly keptChunks: number
+  /** How many it could not go on with: what they stored is freed. */
+  readonly replacedPuts: number
 }
 
 /**
  * Why a file was not stored. What was stored of it stays for the next put of the name, until
- * `remove`.
+ * `remove`, or until it is given up as nobody went on with it.
  */
 export type PutFileError = CallFailed | ChunkUnwritten | CatalogueRefused | InvalidRequest
 
@@ -75,12 +78,13 @@ export const makeFileUpload = Effect.gen(function* () {
   const piecesOf = <E>({ chunkBytes = chunkBytesDefault, data }: PutFileOptions<E>) =>
     intoPieces(data, chunkBytes)
 
-  /** The newest put of the name that did not end, if what it stored is of these bytes. */
-  const findUnfinished = Effect.fnUntraced(function* <E>(options: PutFileOptions<E>) {
-    const { goal = 2, name, resume = true } = options
-    if (!resume) return Option.none<Upload>()
-    const [fileId] = unfinishedFiles(yield* names.read(name))
-    if (fileId === undefined) return Option.none<Upload>()
+  /** A put that did not end, if what it stored is of these bytes. */
+  const goOnWith = Effect.fnUntraced(function* <E>(
+    fileId: number | undefined,
+    options: PutFileOptions<E>
+  ) {
+    const { goal = 2, resume = true } = options
+    if (!resume || fileId === undefined) return Option.none<Upload>()
     const stored = yield* Stream.runCollect(metadata.listChunks(fileId))
     const kept = yield* matchStored({ pieces: piecesOf(options), stored, goal })
     if (Option.isNone(kept)) return Option.none<Upload>()
@@ -158,14 +162,16 @@ export const makeFileUpload = Effect.gen(function* () {
     if (Result.isFailure(checked)) {
       return yield* new InvalidRequest({ message: checked.failure.message })
     }
-    const found = yield* findUnfinished(options)
+    const unfinished = unfinishedFiles(yield* names.read(name))
+    const found = yield* goOnWith(unfinished[0], options)
     const upload: Upload = Option.isSome(found) ? found.value : yield* begin(name)
     const { attempt, fileId } = upload
     const { keptChunks, stored } = yield* putChunks(upload, options)
     const rank = attempt === undefined ? {} : { attempt }
     const file: FileEntry = { ...checked.success, ...stored, ...rank, fileId }
     yield* names.send({ _tag: "Stored", file })
-    return { file, keptChunks }
+    const replacedPuts = unfinished.filter((each) => each !== fileId).length
+    return { file, keptChunks, replacedPuts }
   })
 
   return { put }

@@ -1,4 +1,7 @@
-/** `holdfast ls`: the plain files of the cluster, by name; or those whose put did not end. */
+/**
+ * `holdfast ls`: the plain files of the cluster, by name, and below them the puts that did not end;
+ * for `--json`, which one line is of one kind, these are asked for.
+ */
 import { FileClient, MetadataClient } from "@holdfast/client"
 import { jsonFlag } from "@holdfast/process"
 import { Effect, Stream } from "effect"
@@ -24,10 +27,7 @@ const flags = {
 }
 
 /** What puts left behind that did not end: how much of it is stored, by name. */
-const listUnfinished = Effect.fnUntraced(function* (options: {
-  readonly json: boolean
-  readonly prefix: string
-}) {
+const findUnfinished = Effect.fnUntraced(function* (prefix: string) {
   const files = yield* FileClient
   const metadata = yield* MetadataClient
   const storedOf = (fileIds: ReadonlyArray<number>) =>
@@ -38,12 +38,20 @@ const listUnfinished = Effect.fnUntraced(function* (options: {
         ({ bytes, chunks }, { chunk }) => ({ bytes: bytes + chunk.length, chunks: chunks + 1 })
       )
     )
-  const found = yield* files.listUnfinished(options.prefix).pipe(
+  return yield* files.listUnfinished(prefix).pipe(
     Stream.mapEffect(({ fileIds, name }) =>
       Effect.map(storedOf(fileIds), (stored) => ({ name, ...stored }))
     ),
     Stream.runCollect
   )
+})
+
+/** Only what puts left behind. */
+const listUnfinished = Effect.fnUntraced(function* (options: {
+  readonly json: boolean
+  readonly prefix: string
+}) {
+  const found = yield* findUnfinished(options.prefix)
   if (options.json) return yield* writeLine(toJson(found))
   const rows = found.map(({ bytes, chunks, name }) => [name, formatBytes(bytes), chunks])
   yield* writeLine(renderTable(["file", "stored", "chunks"], rows))
@@ -63,9 +71,17 @@ export const lsCommand = Command.make("ls", flags, ({ json, prefix, unfinished }
       goal,
       stored.slice(0, "2026-01-01T00:00:00".length)
     ])
-    yield* writeLine(renderTable(["file", "size", "chunks", "copies", "stored (UTC)"], rows))
+    const unfinishedRows = (yield* findUnfinished(prefix)).map((put) => [
+      put.name,
+      formatBytes(put.bytes),
+      put.chunks,
+      "",
+      "unfinished"
+    ])
+    const headings = ["file", "size", "chunks", "copies", "stored (UTC)"]
+    yield* writeLine(renderTable(headings, [...rows, ...unfinishedRows]))
   })
 ).pipe(
-  Command.withDescription("List the files, by name"),
+  Command.withDescription("List the files, by name, and puts that did not end"),
   Command.provide((options) => connectedLayer(options))
 )

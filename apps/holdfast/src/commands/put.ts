@@ -38,7 +38,7 @@ export const putCommand = Command.make("put", flags, (options) =>
     const { goal, json } = options
     const files = yield* FileClient
     const source = yield* openSource({ path: options.file, name: options.name })
-    const { file, keptChunks } = yield* Effect.scoped(
+    const { file, keptChunks, replacedPuts } = yield* Effect.scoped(
       Effect.gen(function* () {
         const { bytes, isRepeatable, name } = source
         const data = yield* withProgress(source.data, { label: name, bytes })
@@ -50,7 +50,10 @@ export const putCommand = Command.make("put", flags, (options) =>
     const kept = keptChunks === 0 ? "" : ` (${keptChunks} of ${view.chunks} chunks were there)`
     const size = `${formatBytes(view.bytes)}${kept}`
     const done = `stored ${view.name}: ${size}, ${copies}, sha256 ${view.sha256}`
-    yield* writeLine(json ? toJson({ ...view, keptChunks }) : done)
+    const puts = replacedPuts === 1 ? "1 earlier put" : `${replacedPuts} earlier puts`
+    const replaced = `${puts} of it did not end and had other bytes: what was stored is freed`
+    const said = replacedPuts === 0 ? done : `${done}\n${replaced}`
+    yield* writeLine(json ? toJson({ ...view, keptChunks, replacedPuts }) : said)
   })
 ).pipe(
   Command.withDescription(

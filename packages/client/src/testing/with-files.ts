@@ -1,7 +1,7 @@
 /** Plain files against a cluster in memory. */
 import { MemoryNetwork } from "@holdfast/adapter-memory"
 import { Effect, Layer } from "effect"
-import { type ClientSettings, clientLayer, FileClient } from "../index.ts"
+import { type ClientSettings, clientLayer, FileClient, type MetadataClient } from "../index.ts"
 import { type FakeCluster, fakeClusterLayer, makeFakeCluster } from "./fake-cluster.ts"
 
 /** Runs a program with a file client and the cluster of three devices behind it. */
@@ -9,7 +9,7 @@ export const withFiles = <A, E>(
   program: (parts: {
     readonly files: FileClient["Service"]
     readonly cluster: FakeCluster
-  }) => Effect.Effect<A, E>,
+  }) => Effect.Effect<A, E, FileClient | MetadataClient>,
   settings: Partial<ClientSettings> = {}
 ) =>
   Effect.gen(function* () {

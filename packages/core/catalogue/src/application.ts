@@ -4,14 +4,15 @@
  *     Sealed, Replaced, Expired            ─▶ one partition a segment
  *     Created, Changed, Described,         ─▶ one partition an archive
  *     Paused, Resumed, Removed
- *     Begun, Stored, Deleted, Freed        ─▶ one partition a plain file's name
+ *     Begun, Stored, Deleted, GivenUp,     ─▶ one partition a plain file's name
+ *     Freed
  *
  * 1. `apply` is total and pure: an event that does not fit answers `Refused` and changes nothing.
  * 2. `index` gives every tag of an entry, each at most 512 bytes.
  * 3. A repeat of an event changes nothing.
  */
 import { applyChanged, applyCreated, applyDescribed, applyStatus } from "./apply-archive.ts"
-import { applyBegun, applyDeleted, applyFreed, applyStored } from "./apply-file.ts"
+import { applyBegun, applyDeleted, applyFreed, applyGivenUp, applyStored } from "./apply-file.ts"
 import { applyExpired, applyReplaced, applySealed } from "./apply-segment.ts"
 import { type Applied, CatalogueEvent, CatalogueOutput, CatalogueState } from "./events.ts"
 import { makeTagIndex } from "./index-tags.ts"
@@ -47,6 +48,8 @@ export const applyEvent = (event: CatalogueEvent, state: CatalogueState): Applie
       return applyStored(event.file, state)
     case "Deleted":
       return applyDeleted(event, state)
+    case "GivenUp":
+      return applyGivenUp(event, state)
     case "Freed":
       return applyFreed(event, state)
   }

@@ -9,6 +9,7 @@ import { freeableFiles, namedFileOf, unfinishedFiles } from "./named-file.ts"
 const name = "a/b.txt"
 const begun = (fileId: number): CatalogueEvent => ({ _tag: "Begun", name, fileId })
 const deleted = (fileId: number): CatalogueEvent => ({ _tag: "Deleted", name, fileId })
+const givenUp = (fileId: number): CatalogueEvent => ({ _tag: "GivenUp", name, fileId })
 const freed = (...fileIds: ReadonlyArray<number>): CatalogueEvent => ({
   _tag: "Freed",
   name,
@@ -111,6 +112,31 @@ describe("the events of a plain file", () => {
     ],
     ["a put that begins too late is told so", [stored(6), begun(5)], ["accepted", "free 5"]],
     ["only what nothing refers to is freed", [begun(4), freed(4)], ["accepted", "Unchanged"]],
+    [
+      "puts that are given up are freed, the file and later puts stay",
+      [stored(5), begun(7), begun(8), begun(9), givenUp(8), stored(9)],
+      ["accepted", "accepted", "accepted", "accepted", "free 7 8", "free 5 7 8"]
+    ],
+    [
+      "a put that was given up and ends comes too late",
+      [stored(5), begun(7), givenUp(7), freed(7), stored(7), begun(7)],
+      ["accepted", "accepted", "free 7", "accepted", "free 7", "Unchanged"]
+    ],
+    [
+      "a put that ended is not given up, nor what was stored after it",
+      [begun(7), stored(7), givenUp(7), stored(9), givenUp(8)],
+      ["accepted", "accepted", "Unchanged", "free 7", "free 7"]
+    ],
+    [
+      "to give up again frees again, or nothing",
+      [begun(7), givenUp(7), givenUp(7), freed(7), givenUp(7), givenUp(3)],
+      ["accepted", "free 7", "free 7", "accepted", "Unchanged", "Unchanged"]
+    ],
+    [
+      "a file whose later puts were given up is deleted, and replaced, like others",
+      [stored(5), begun(7), givenUp(7), deleted(5), begun(9), stored(9)],
+      ["accepted", "accepted", "free 7", "free 5 7", "free 5 7", "free 5 7"]
+    ],
     ["an entry of another kind is none", [stored(6), ofAnArchive], ["accepted", "wrong-partition"]]
   ] as const)("%s", (_, events, answers) => {
     expect(run(events).answers).toEqual(answers)
@@ -138,7 +164,8 @@ describe("the events of a plain file", () => {
     fc
       .tuple(fileId, fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 2 }))
       .map(([id, later, content]) => stored(id, { attempt: id + later * 10, content })),
-    fileId.map(deleted)
+    fileId.map(deleted),
+    fileId.map(givenUp)
   )
 
   it("no entry refers to what an answer said to free; what is begun stays known until then", () => {
@@ -153,7 +180,9 @@ describe("the events of a plain file", () => {
           return output
         }
         for (const event of events) {
+          const fileBefore = namedFileOf(name, state)?.file
           const output = step(event)
+          if (event._tag === "GivenUp") expect(namedFileOf(name, state)?.file).toEqual(fileBefore)
           if (event._tag === "Begun" && output._tag !== "Refused") known.add(event.fileId)
           if (output._tag !== "Accepted") continue
           const ids = [output.freeFile, ...(output.freeFiles ?? [])].flatMap((id) => id ?? [])

@@ -2,13 +2,16 @@
  * The events of a plain file.
  *
  *     Begun ─▶ chunks are written under the file id ─▶ Stored ─▶ Freed, of what lost its place
- *                     └─ the sender dies: the id stays known, for the next put or a deletion
+ *                     └─ the sender dies: the id stays known, for the next put or a deletion,
+ *                        or until it is GivenUp
  *
  * 1. Of two files of one name the one with the higher file id stays, in whatever order they come;
  *    of two with one file id, whose chunks are kept together, the one of the later attempt.
  * 2. What was deleted stays deleted, unless a later file takes the name.
  * 3. A file id whose chunks nothing refers to is known until they were freed. To begin frees
  *    nothing: only what is complete, or a deletion, takes the place of another.
+ * 4. To give up puts touches no file, whatever is stored meanwhile; a put that was given up and
+ *    ends all the same is told so.
  */
 import { refuse } from "./apply-segment.ts"
 import type { Applied, CatalogueState } from "./events.ts"
@@ -56,7 +59,8 @@ export const applyBegun = ({ fileId, name }: FileEvent, state: CatalogueState): 
   if (named === undefined) return otherKind(state)
   if (named.file?.fileId === fileId || named.leftovers.includes(fileId)) return unchanged(state)
   if (named.leftovers.length >= fileLeftoversMax) {
-    const message = `${fileLeftoversMax} puts of "${name}" began and did not end: remove it first.`
+    const many = `${fileLeftoversMax} puts of "${name}" began and did not end`
+    const message = `${many}: remove it first, or wait until they are given up.`
     return refuse(state, "conflict", message)
   }
   return accepted(leaveBehind(named, [fileId]), fileId <= named.settled ? fileId : undefined)
@@ -98,15 +102,26 @@ export const applyDeleted = ({ fileId, name }: FileEvent, state: CatalogueState)
   if (named === undefined) return otherKind(state)
   const { file, leftovers, settled } = named
   if (file !== undefined) {
-    if (fileId < settled) {
+    if (fileId < file.fileId) {
       return refuse(state, "conflict", `Another file took the name "${name}" since.`)
     }
-    const deleted = { ...named, file: undefined, settled: fileId }
+    const deleted = { ...named, file: undefined, settled: Math.max(fileId, settled) }
     return accepted(leaveBehind(deleted, [file.fileId]), file.fileId)
   }
   if (fileId === settled && settled > 0) return accepted(named, fileId)
   const takesAny = leftovers.some((left) => left > settled && left <= fileId)
   return takesAny ? accepted({ ...named, settled: fileId }) : notFound(state, name)
+}
+
+/** Puts of a name up to a file id are given up; a repeat names their chunks again. */
+export const applyGivenUp = ({ fileId, name }: FileEvent, state: CatalogueState): Applied => {
+  const named = namedFileOf(name, state)
+  if (named === undefined) return otherKind(state)
+  const { leftovers, settled } = named
+  if (leftovers.some((left) => left > settled && left <= fileId)) {
+    return accepted({ ...named, settled: fileId })
+  }
+  return freeableFiles(named).length === 0 ? unchanged(state) : accepted(named)
 }
 
 /** The chunks of file ids are freed: they need not be known any longer. */

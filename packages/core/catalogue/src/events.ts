@@ -38,6 +38,8 @@ export const CatalogueEvent = Schema.TaggedUnion({
   Stored: { file: FileEntry },
   /** A plain file goes, with all puts of its name up to a file id; their chunks are to be freed. */
   Deleted: { name: FileName, fileId: Schema.Int },
+  /** Puts of a name, up to a file id, have stood still too long; the name's file stays. */
+  GivenUp: { name: FileName, fileId: Schema.Int },
   /** The chunks of these file ids, which an answer had named, are freed. */
   Freed: { name: FileName, fileIds: FileIds }
 })
@@ -90,11 +92,18 @@ export const CatalogueState = Schema.TaggedUnion({
     reason: ExpiryReason
   },
   Archive: { archive: ArchiveEntry },
-  /** `leftovers` are file ids of the name whose chunks may still be there; see `named-file.ts`. */
-  File: { file: FileEntry, leftovers: Schema.optionalKey(FileIds) },
   /**
-   * A name without a file: it remembers the highest file id that was deleted, 0 for none, so that a
-   * late repeat is known.
+   * `leftovers` are file ids of the name whose chunks may still be there, `givenUp` the highest id
+   * above the file's that no put may end any more; see `named-file.ts`.
+   */
+  File: {
+    file: FileEntry,
+    leftovers: Schema.optionalKey(FileIds),
+    givenUp: Schema.optionalKey(Schema.Int)
+  },
+  /**
+   * A name without a file: it remembers the highest file id that was deleted or given up, 0 for
+   * none, so that a late repeat is known.
    */
   DeletedFile: {
     name: FileName,

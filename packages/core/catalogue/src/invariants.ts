@@ -18,6 +18,7 @@ const isAscending = (fileIds: ReadonlyArray<number>): boolean =>
  * 3. Each rule of an archive stands since a count of rules that is not in the future.
  * 4. No chunk of a plain file stands in it twice.
  * 5. What a name left behind is in order, is not its file, and is within its limit.
+ * 6. A file's name gives up puts above the file alone.
  */
 export const invariants = (state: CatalogueState): ReadonlyArray<Violation> => {
   const violations: Array<Violation> = []
@@ -31,10 +32,11 @@ export const invariants = (state: CatalogueState): ReadonlyArray<Violation> => {
       check(5, isAscending(state.leftovers ?? []), "what a name left behind is out of order")
       break
     case "File": {
-      const { file, leftovers = [] } = state
+      const { file, givenUp, leftovers = [] } = state
       check(4, new Set(file.chunks).size === file.chunks.length, "a chunk stands twice")
       check(5, isAscending(leftovers), "what a name left behind is out of order")
       check(5, !leftovers.includes(file.fileId), "a file is left behind by its own name")
+      check(6, givenUp === undefined || givenUp > file.fileId, "a file was given up as a put")
       break
     }
     case "ExpiredSegment":

@@ -4,7 +4,9 @@
  *     file ids    3   5   │   8   │   9
  *               freeable    file    unfinished
  *
- * Without a file the highest deleted id takes the file's place, and is freeable itself.
+ * Without a file the highest deleted id takes the file's place, and is freeable itself. Where puts
+ * were given up, the line moves behind the highest of them: 9 is freeable then, and a put that ends
+ * it comes too late.
  */
 import type { CatalogueState } from "./events.ts"
 import { type FileEntry, fileLeftoversMax } from "./file-entry.ts"
@@ -13,7 +15,7 @@ import { type FileEntry, fileLeftoversMax } from "./file-entry.ts"
 export interface NamedFile {
   readonly name: string
   readonly file: FileEntry | undefined
-  /** The file's id, or the highest that was deleted, or 0. */
+  /** The highest id that was stored, deleted or given up, or 0: no put up to it ends any more. */
   readonly settled: number
   /** Ids whose chunks may still be there, ascending; never the file's own. */
   readonly leftovers: ReadonlyArray<number>
@@ -25,8 +27,8 @@ export const namedFileOf = (name: string, state: CatalogueState): NamedFile | un
     case "Empty":
       return { name, file: undefined, settled: 0, leftovers: [] }
     case "File": {
-      const { file, leftovers = [] } = state
-      return file.name === name ? { name, file, settled: file.fileId, leftovers } : undefined
+      const { file, givenUp = file.fileId, leftovers = [] } = state
+      return file.name === name ? { name, file, settled: givenUp, leftovers } : undefined
     }
     case "DeletedFile": {
       const { fileId, leftovers = [] } = state
@@ -43,9 +45,9 @@ export const namedFileOf = (name: string, state: CatalogueState): NamedFile | un
 export const entryOfNamedFile = (named: NamedFile): CatalogueState => {
   const { file, leftovers, name, settled } = named
   const left = leftovers.length === 0 ? {} : { leftovers }
-  return file === undefined
-    ? { _tag: "DeletedFile", name, fileId: settled, ...left }
-    : { _tag: "File", file, ...left }
+  if (file === undefined) return { _tag: "DeletedFile", name, fileId: settled, ...left }
+  const givenUp = settled === file.fileId ? {} : { givenUp: settled }
+  return { _tag: "File", file, ...left, ...givenUp }
 }
 
 /** The name with further file ids left behind; beyond the limit the lowest are forgotten. */

@@ -5,4 +5,5 @@ export {
   archivePipelineLayer,
   type ArchivePipelineOptions
 } from "./archive-pipeline.ts"
+export { idlePutsLayer, type IdlePutsOptions, makeIdlePuts } from "./idle-puts.ts"
 export { applyRetentionToAll, retentionLayer, type RetentionOptions } from "./retention.ts"
