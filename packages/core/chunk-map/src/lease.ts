@@ -27,9 +27,9 @@ export const openLease = (draft: Draft, lease: Lease): void => {
   for (const device of lease.devices) draft.figures.add(device, COMMITTED, lease.size)
   const mark = draft.fileMarks.get(lease.fileId) ?? noMark
   draft.fileMarks.set(lease.fileId, {
-    ...mark,
     next: Math.max(mark.next, lease.chunkId + 1),
-    openLeases: mark.openLeases + 1
+    openLeases: mark.openLeases + 1,
+    durable: mark.durable
   })
 }
 
@@ -41,7 +41,7 @@ export const closeLease = (draft: Draft, lease: Lease): void => {
   if (mark === undefined) return
   const openLeases = mark.openLeases - 1
   if (openLeases <= 0 && !mark.durable) draft.fileMarks.delete(lease.fileId)
-  else draft.fileMarks.set(lease.fileId, { ...mark, openLeases })
+  else draft.fileMarks.set(lease.fileId, { next: mark.next, openLeases, durable: mark.durable })
 }
 
 /**

@@ -25,6 +25,9 @@ export type Location =
   | { readonly _tag: "Corrupt"; readonly record: ChunkRecord }
   | { readonly _tag: "NoSuchChunk" }
 
+/** The copies of the slot may be read, and its device was heard a moment ago. */
+const HEARD = LOCATED | ONLINE
+
 /** How well a committed chunk is held. */
 export type ChunkHealth = "at-goal" | "below-goal" | "surplus" | "unknown" | "missing" | "corrupt"
 
@@ -38,18 +41,18 @@ export interface ListedChunk {
 /** Devices that hold a set's copies and may be read, those heard a moment ago first, in turn. */
 const holdersOf = (draft: Draft, set: number, turn: number): ReadonlyArray<DeviceId> => {
   const { flags, devices } = draft.slots
-  const online: Array<DeviceId> = []
-  const silent: Array<DeviceId> = []
-  for (const slot of draft.sets.members(set)) {
-    const flag = flags[slot]!
-    if ((flag & LOCATED) === 0) continue
-    const holders = (flag & ONLINE) === 0 ? silent : online
-    holders.push(draft.deviceNames[devices[slot]!]!)
+  const members = draft.sets.members(set)
+  const nameOf = (slot: number): DeviceId => draft.deviceNames[devices[slot]!]!
+  if (members.every((slot) => (flags[slot]! & HEARD) === HEARD)) {
+    const first = turn % Math.max(1, members.length)
+    // One list of the right length: lists that grow were most of what a lookup allocated.
+    return members.map((_slot, at) => nameOf(members[(first + at) % members.length]!))
   }
-  const first = online.length === 0 ? 0 : turn % online.length
-  return first === 0 && silent.length === 0
-    ? online
-    : [...online.slice(first), ...online.slice(0, first), ...silent]
+  const located = members.filter((slot) => (flags[slot]! & LOCATED) !== 0)
+  const online = located.filter((slot) => (flags[slot]! & ONLINE) !== 0)
+  const silent = located.filter((slot) => (flags[slot]! & ONLINE) === 0)
+  const first = turn % Math.max(1, online.length)
+  return [...online.slice(first), ...online.slice(0, first), ...silent].map(nameOf)
 }
 
 /** Whether some device that may hold copies has not said so. */

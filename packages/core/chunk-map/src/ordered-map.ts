@@ -74,6 +74,12 @@ const lookUp = <K, V>(
   return leaf.values[place]
 }
 
+/** Takes one item out; at the front, where the oldest of a table stand, without a list of it. */
+const removeAt = (items: Array<unknown>, place: number): void => {
+  if (place === 0) items.shift()
+  else items.splice(place, 1)
+}
+
 function* walk<K, V>(
   leaves: ReadonlyArray<Leaf<K, V>>,
   compare: Compare<K>,
@@ -156,13 +162,17 @@ export class MapEdit<K, V> {
 
   /** Removes `key`; says whether it was there. */
   delete(key: K): boolean {
-    if (this.get(key) === undefined) return false
+    const { compare } = this.#base
+    const before = this.#leaves ?? this.#base.leaves
+    if (before.length === 0) return false
+    const index = leafFor(before, compare, key)
+    const { keys } = before[index]!
+    const place = placeFor(keys, compare, key)
+    if (place === keys.length || compare(keys[place]!, key) !== 0) return false
     const leaves = this.#writable()
-    const index = leafFor(leaves, this.#base.compare, key)
     const leaf = this.#own(leaves, index)
-    const place = placeFor(leaf.keys, this.#base.compare, key)
-    leaf.keys.splice(place, 1)
-    leaf.values.splice(place, 1)
+    removeAt(leaf.keys, place)
+    removeAt(leaf.values, place)
     if (leaf.keys.length === 0) leaves.splice(index, 1)
     this.#size--
     return true

@@ -78,7 +78,11 @@ export class TreeEdit implements ReadableTree {
   /** Adds a chunk or replaces its row. */
   put(record: ChunkRecord): void {
     const cursor = this.#cursor
-    const found = seek(this, record.fileId, record.chunkId, cursor)
+    this.putAt(cursor, seek(this, record.fileId, record.chunkId, cursor), record)
+  }
+
+  /** As `put`, where `seek` just moved the cursor to the record's key, and said if it is there. */
+  putAt(cursor: Cursor, found: boolean, record: ChunkRecord): void {
     if (found) {
       this.#ownLeaf(cursor)
       writeRow(cursor.words, cursor.offset, record)

@@ -60,6 +60,35 @@ describe("packed tree", () => {
     expect(findRecord(build([extreme]), extreme)).toEqual(extreme)
   })
 
+  it("finds every chunk of files of many leaves, with gaps and without, and none between", () => {
+    const run = fc.record({
+      gap: fc.constantFrom(0, 0, 1, 255, 256, 5_000),
+      rows: fc.constantFrom(1, 100, 256, 700),
+      isRemoved: fc.boolean()
+    })
+    fc.assert(
+      fc.property(fc.array(run, { minLength: 1, maxLength: 6 }), (runs) => {
+        const edit = new TreeEdit(build([record(1, 7), record(3, 7)]))
+        const there = new Set<number>()
+        let next = 0
+        for (const { gap, isRemoved, rows } of runs) {
+          next += gap
+          for (const end = next + rows; next < end; next++) {
+            edit.put(record(2, next))
+            if (isRemoved && next % 3 > 0) edit.remove(2, next)
+            else there.add(next)
+          }
+        }
+        const tree = edit.seal()
+        for (let chunkId = 0; chunkId <= next; chunkId++) {
+          const found = findRecord(tree, { fileId: 2, chunkId })
+          expect(found?.chunkId).toBe(there.has(chunkId) ? chunkId : undefined)
+        }
+      }),
+      { numRuns: 30 }
+    )
+  })
+
   it("equals a sorted map after any batches of edits, and old trees stay as they were", () => {
     fc.assert(
       fc.property(fc.array(fc.array(change, { maxLength: 60 }), { maxLength: 6 }), (batches) => {

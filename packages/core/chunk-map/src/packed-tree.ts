@@ -124,11 +124,21 @@ const branchFor = (
   return low
 }
 
-/** The last leaf of a branch whose key is not above a key, or 0. */
+/**
+ * The last leaf of a branch whose key is not above a key, or 0. A file without gaps fills its
+ * leaves: where it does, the leaf is found without a search.
+ */
 const leafFor = (branch: TreeBranch, fileId: number, chunkId: number): number => {
   const { files, chunks } = branch
   let low = 0
   let high = branch.leaves.length - 1
+  if (files[0] === fileId && chunks[0]! <= chunkId) {
+    const likely = Math.min(((chunkId - chunks[0]!) / LEAF_ROWS) | 0, high)
+    const isNotAbove = files[likely] === fileId && chunks[likely]! <= chunkId
+    const next = likely + 1
+    const isBelowNext = likely === high || files[next] !== fileId || chunks[next]! > chunkId
+    if (isNotAbove && isBelowNext) return likely
+  }
   while (low < high) {
     const middle = (low + high + 1) >>> 1
     const file = files[middle]!

@@ -17,7 +17,7 @@ import { abandonLease, closeLease } from "./lease.ts"
 import { judgeOddAnew } from "./merge.ts"
 import type { Device, Lease, Published, PublishedDevice } from "./model.ts"
 import { dropOdd, putOdd } from "./odd.ts"
-import { rowRecord, seek, type ChunkRecord } from "./packed-tree.ts"
+import { rowRecord, seek, type ChunkRecord, type Cursor } from "./packed-tree.ts"
 import { refuse, type Refusal } from "./refusal.ts"
 import { queueIfWanted } from "./repair-class.ts"
 import { recall, remember } from "./requests.ts"
@@ -92,7 +92,7 @@ export const publish = (draft: Draft, command: Publish): Result.Result<Published
     }
   }
   if (holders.length < Math.max(1, command.min)) return tooFew(command, holders.length, devices)
-  commit(draft, command, record, holders)
+  commit(draft, command, { cursor, record }, holders)
   closeLease(draft, lease)
   const reply = { copies: holders.length, devices }
   remember(draft, command.requestId, { _tag: "Publish", reply })
@@ -166,10 +166,11 @@ const answerAgain = (
 const commit = (
   draft: Draft,
   command: Publish,
-  before: ChunkRecord | undefined,
+  place: { readonly cursor: Cursor; readonly record: ChunkRecord | undefined },
   holders: ReadonlyArray<Device>
 ): void => {
   const { chunk, goal } = command
+  const { cursor, record: before } = place
   const { fileId, chunkId, version, length, checksum } = chunk
   const digest = digestAdd(emptyDigest, fileId, chunkId, version)
   let set = 0
@@ -183,7 +184,8 @@ const commit = (
     setBeforeAside(draft, before)
   }
   draft.counts.add(set, goal, 1)
-  draft.chunks.put({ fileId, chunkId, version, goal, length, checksum, set })
+  const row = { fileId, chunkId, version, goal, length, checksum, set }
+  draft.chunks.putAt(cursor, before !== undefined, row)
   draft.journal.push({ _tag: "Committed", fileId, chunkId, version, goal, length, checksum })
   judgeOddAnew(draft, chunk)
   if (holders.length < goal) queueIfWanted(draft, { fileId, chunkId, set, goal })

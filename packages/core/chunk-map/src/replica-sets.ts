@@ -5,10 +5,17 @@
  * number never changes its meaning, so states that share it stay valid; adding a slot to a set and
  * taking one out are remembered, so that each step of a report costs one lookup. `repack.ts` moves
  * all chunks to a new table when most sets are named by none.
+ *
+ * Neighbouring chunks are held by the same few sets, so the last steps are found again in a small
+ * table of three numbers each, without a look into the maps.
  */
 import { assertThat } from "./assertion.ts"
 
 const SET_MAX = 2 ** 28 - 1
+/** Steps in the table of the last ones; a power of two. */
+const RECENT = 1024
+/** Where a step stands in that table. */
+const placeOf = (set: number, slot: number): number => 3 * ((set * 37 + slot) & (RECENT - 1))
 
 /** The interner; shared by all states of one map. */
 export class ReplicaSets {
@@ -16,6 +23,8 @@ export class ReplicaSets {
   readonly #with: Array<Map<number, number> | undefined> = [undefined]
   readonly #without: Array<Map<number, number> | undefined> = [undefined]
   readonly #numbers = new Map<string, number>([["", 0]])
+  /** Set, slot, and the set with it; the slot is -1 where nothing stands. */
+  readonly #recent = new Int32Array(3 * RECENT).fill(-1)
 
   /** The number of distinct sets. */
   get size(): number {
@@ -34,6 +43,17 @@ export class ReplicaSets {
 
   /** The set with a slot more. */
   with(set: number, slot: number): number {
+    const recent = this.#recent
+    const place = placeOf(set, slot)
+    if (recent[place] === set && recent[place + 1] === slot) return recent[place + 2]!
+    const next = this.#withLookedUp(set, slot)
+    recent[place] = set
+    recent[place + 1] = slot
+    recent[place + 2] = next
+    return next
+  }
+
+  #withLookedUp(set: number, slot: number): number {
     const known = this.#with[set]?.get(slot)
     if (known !== undefined) return known
     const members = this.#members[set]!
