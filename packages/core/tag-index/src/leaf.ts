@@ -6,7 +6,8 @@
  *   keys:  ["1f...", "7a...", "00..."]
  *
  * A search reads the leaf's own arrays and follows the pointer to a key only where heads are equal:
- * at a million records each pointer followed is a cache miss.
+ * at a million records each pointer followed is a cache miss. Of a leaf that begins and ends with
+ * the tag that is looked for it reads the heads alone.
  */
 import type { PartitionKey } from "./record.ts"
 
@@ -22,7 +23,11 @@ export interface Leaf {
 
 /** A pair that is looked for, with the head of its key. */
 export interface Target {
-  readonly tag: string
+  /**
+   * Its tag. Where a search meets an equal one it takes the string it met, so that the next ones
+   * are told to be equal by their pointers, and what is inserted shares it.
+   */
+  tag: string
   readonly key: PartitionKey
   readonly head: number
 }
@@ -52,6 +57,12 @@ export const leafOf = (target: Target): Leaf => {
 const isBefore = (leaf: Leaf, slot: number, target: Target, orEqual: boolean): boolean => {
   const tag = leaf.tags[slot]!
   if (tag !== target.tag) return tag < target.tag
+  target.tag = tag
+  return isKeyBefore(leaf, slot, target, orEqual)
+}
+
+/** As `isBefore`, of a pair with the target's tag. */
+const isKeyBefore = (leaf: Leaf, slot: number, target: Target, orEqual: boolean): boolean => {
   const head = leaf.heads[slot]!
   if (head !== target.head) return head < target.head
   const key = leaf.keys[slot]!
@@ -60,8 +71,17 @@ const isBefore = (leaf: Leaf, slot: number, target: Target, orEqual: boolean): b
 
 /** The first slot whose pair is not before the target, or is after it if `strictly`. */
 export const slotFor = (leaf: Leaf, target: Target, strictly: boolean): number => {
+  const { tags } = leaf
   let low = 0
-  let high = leaf.tags.length
+  let high = tags.length
+  if (tags[0] === target.tag && tags[high - 1] === target.tag) {
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (isKeyBefore(leaf, middle, target, strictly)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
   while (low < high) {
     const middle = (low + high) >>> 1
     if (isBefore(leaf, middle, target, strictly)) low = middle + 1
@@ -72,7 +92,9 @@ export const slotFor = (leaf: Leaf, target: Target, strictly: boolean): number =
 
 /** Whether the target is the pair in a slot. */
 export const holdsAt = (leaf: Leaf, slot: number, target: Target): boolean =>
-  leaf.tags[slot] === target.tag && leaf.keys[slot] === target.key
+  leaf.heads[slot] === target.head &&
+  leaf.tags[slot] === target.tag &&
+  leaf.keys[slot] === target.key
 
 /** Moves the tail up by hand: `splice` allocates for each call. */
 const insertAt = <A>(items: Array<A>, slot: number, item: A): void => {
@@ -93,7 +115,10 @@ export const insertInto = (leaf: Leaf, slot: number, target: Target): void => {
   const shared = before === target.tag ? before : behind === target.tag ? behind : target.tag
   leaf.heads.copyWithin(slot + 1, slot, leaf.tags.length)
   leaf.heads[slot] = target.head
-  insertAt(leaf.tags, slot, shared)
+  // What ends with the tag that comes needs no move: all between are the same string's.
+  if (behind !== undefined && leaf.tags.at(-1) === shared && behind === shared) {
+    leaf.tags.push(shared)
+  } else insertAt(leaf.tags, slot, shared)
   insertAt(leaf.keys, slot, target.key)
 }
 

@@ -54,6 +54,7 @@ export const emptyRecords = (): OrderedRecords => ({
 const startsAtOrBefore = (records: OrderedRecords, leaf: number, target: Target): boolean => {
   const tag = records.firstTags[leaf]!
   if (tag !== target.tag) return tag < target.tag
+  target.tag = tag
   const head = records.firstHeads[leaf]!
   return head === target.head ? records.leaves[leaf]!.keys[0]! <= target.key : head < target.head
 }
