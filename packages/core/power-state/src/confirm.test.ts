@@ -6,8 +6,10 @@ import {
   confirm,
   decodeState,
   diff,
+  disassociate,
   encodeState,
   forceEject,
+  hear,
   infimumId,
   invariants,
   isProvisional,
@@ -86,6 +88,15 @@ it("is confirmed by an operator who forces an ejection: his replica is the one t
   const { state } = Result.getOrThrow(forceEject(wordList, held, command))
   expect(isProvisional(state)).toBe(false)
   expect(pendingCount(state)).toBe(0)
+})
+
+it("is confirmed by one who has left, of whom nothing else is taken", () => {
+  const left = Result.getOrThrow(disassociate(wordList, held, bob))
+  const told = heard(held, alice, left)
+  const { state } = confirm(wordList, left, bob)
+  const knowing = Result.getOrThrow(hear(wordList, told, { from: bob, to: alice, state })).state
+  expect(isProvisional(knowing)).toBe(false)
+  expect(pendingCount(saved(knowing, alice))).toBe(0)
 })
 
 it("stays confirmed where one who does not know it yet sends a diff", () => {

@@ -4,7 +4,8 @@
  *   sender known here to be ejected, or let in by nobody whose Join counts
  *                                nothing is taken, and he is to be told
  *   sender known here to have left
- *                                nothing is taken: his last state came with his Leave
+ *                                nothing is taken, as his last state came with his Leave; but that
+ *                                the birth is confirmed, which counts whoever says so
  *   receiver ejected, or let in by nobody whose Join counts
  *                                takes what comes, and folds nothing
  *   receiver who has left        takes only that he is let in again, or is gone
@@ -15,6 +16,7 @@
  */
 import { Result } from "effect"
 import type { Fold } from "./application.ts"
+import { confirm } from "./confirm.ts"
 import type { MembershipEntry } from "./entry.ts"
 import type { MergeError } from "./errors.ts"
 import { SenderRefused } from "./errors.ts"
@@ -124,6 +126,14 @@ const untouched = <E, O, S>(
   dropped: []
 })
 
+/** With the confirmation of the birth, if that is news. */
+const confirmedBy = <E, O, S>(
+  fold: Fold<E, O, S>,
+  merged: Merged<E, O, S>,
+  { state: incoming, to }: Delivery<E, O, S>
+): Merged<E, O, S> =>
+  incoming.isProvisional ? merged : { ...merged, ...confirm(fold, merged.state, to) }
+
 /**
  * The state of `to` after it has heard the state of `from`. Acknowledge afterwards, save together
  * with what was dropped, and only then let the result leave. Costs what a merge costs.
@@ -131,8 +141,9 @@ const untouched = <E, O, S>(
 export const hear = <E, O, S>(
   fold: Fold<E, O, S>,
   local: PowerState<E, O, S>,
-  { from, state: incoming, to }: Delivery<E, O, S>
+  delivery: Delivery<E, O, S>
 ): Result.Result<Merged<E, O, S>, MergeError | SenderRefused> => {
+  const { from, state: incoming, to } = delivery
   const result = unite(fold, local, incoming)
   if (Result.isFailure(result)) return Result.fail(result.failure)
   const united = result.success
@@ -142,7 +153,7 @@ export const hear = <E, O, S>(
     return Result.fail(new SenderRefused({ sender: from, reason: "ejected" }))
   }
   if (isGone(local, united.state, from)) {
-    return Result.succeed(untouched(local, united, from))
+    return Result.succeed(confirmedBy(fold, untouched(local, united, from), delivery))
   }
   if (!isCounted({ local, incoming, united: united.state }, from)) {
     return Result.fail(new SenderRefused({ sender: from, reason: "stranger" }))

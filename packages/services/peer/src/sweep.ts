@@ -8,11 +8,11 @@
  * nobody who was ejected before it began; he says so with his signs of life. So when this peer has
  * compared itself with another since he said so, it holds whatever he holds of its keys, and
  * nothing earlier can come from him. What he holds and does not own he has left to its owners, who
- * have acknowledged it. If somebody is ejected meanwhile the sweep begins anew, as he may have told
- * others what he told this peer not.
+ * have acknowledged it, or have left it before, and know its birth as well. If somebody is ejected
+ * meanwhile the sweep begins anew, as he may have told others what he told this peer not.
  *
- * 1. A peer has swept when it has compared itself so with each other member, and has left all that
- *    it does not own.
+ * 1. A peer has swept when it has compared itself so with each other member, and each owner of what
+ *    it holds and does not own knows the birth of that.
  * 2. When all have swept, owners confirm the births that they hold, and create confirmed ones.
  * 3. A member that is silent holds up confirmations until it is back or ejected. Writes and
  *    searches go on: what is not confirmed is only not folded.
