@@ -16,7 +16,7 @@ import { isMembershipEntry } from "./entry.ts"
 import { decodeEntry, encodeEntry, participantsAt, placesIn } from "./entry-codec.ts"
 import { compareEventIds, compareMarks } from "./event-id.ts"
 import type { Participant } from "./participant.ts"
-import { sameParticipant, sortParticipants } from "./participant.ts"
+import { includesParticipant, sortParticipants } from "./participant.ts"
 import { emptyProjection, projectEntries } from "./projection.ts"
 import { foldedRequests } from "./request-log.ts"
 import { sequenceOf, toArray } from "./sequence.ts"
@@ -62,7 +62,7 @@ const everyoneIn = (state: PowerState<unknown, unknown, unknown>): ReadonlyArray
   const { departed, id, members } = state.infimum
   const named = members.map((each) => each.participant)
   const add = (participant: Participant): void => {
-    if (!named.some((each) => sameParticipant(each, participant))) named.push(participant)
+    if (!includesParticipant(named, participant)) named.push(participant)
   }
   for (const each of departed) add(each.participant)
   if (id !== null) add(id.issuer)

@@ -14,14 +14,14 @@ import { DIFF_FORMAT, EncodedDiff } from "./encoded-diff.ts"
 import { isEncodedDiff } from "./encoded-state-guard.ts"
 import { decodeEntry, encodeEntry, participantsAt, placesIn } from "./entry-codec.ts"
 import type { Participant } from "./participant.ts"
-import { sameParticipant, sortParticipants } from "./participant.ts"
+import { includesParticipant, sortParticipants } from "./participant.ts"
 
 type EventCodec<E> = Pick<StateCodec<E, unknown, unknown>, "event">
 
 const everyoneIn = (diff: Diff<unknown>): ReadonlyArray<Participant> => {
   const named: Array<Participant> = []
   const add = (participant: Participant): void => {
-    if (!named.some((each) => sameParticipant(each, participant))) named.push(participant)
+    if (!includesParticipant(named, participant)) named.push(participant)
   }
   if (diff.infimum.id !== null) add(diff.infimum.id.issuer)
   for (const each of diff.known) add(each.issuer)

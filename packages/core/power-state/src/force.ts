@@ -28,7 +28,7 @@ import { draftOf, foldMembership } from "./membership-draft.ts"
 import { isFolded } from "./merge-entries.ts"
 import { sameBirth } from "./origin.ts"
 import type { Participant } from "./participant.ts"
-import { sameParticipant } from "./participant.ts"
+import { includesParticipant, sameParticipant } from "./participant.ts"
 import { emptyProjection, projectEntries } from "./projection.ts"
 import type { Reduced } from "./reduce.ts"
 import { foldFirst } from "./reduce.ts"
@@ -50,9 +50,6 @@ export interface ForceCommand {
 
 /** Why an ejection cannot even be forced. */
 export type ForceError = NotParticipant | SelfEjection | LineageNotHigher
-
-const includes = (list: ReadonlyArray<Participant>, one: Participant): boolean =>
-  list.some((each) => sameParticipant(each, one))
 
 /** All pending entries folded, but for ejections that the operator overrules. */
 const foldAll = <E, O, S>(
@@ -114,14 +111,15 @@ export const forceEject = <E, O, S>(
   command: ForceCommand
 ): Result.Result<Reduced<E, O, S>, ForceError> => {
   const { ejected, issuer, lineage } = command
-  if (includes(ejected, issuer)) return Result.fail(new SelfEjection({ participant: issuer }))
+  if (includesParticipant(ejected, issuer))
+    return Result.fail(new SelfEjection({ participant: issuer }))
   if (lineage <= state.origin.lineage) {
     return Result.fail(new LineageNotHigher({ local: state.origin.lineage, incoming: lineage }))
   }
   const decided = ejected
     .filter(
       (each) =>
-        !includes(
+        !includesParticipant(
           state.seals.map(({ participant }) => participant),
           each
         )

@@ -32,7 +32,7 @@ import {
 import type { Merged } from "./merge.ts"
 import { folded, unite } from "./merge.ts"
 import type { Participant } from "./participant.ts"
-import { sameParticipant } from "./participant.ts"
+import { includesParticipant, sameParticipant } from "./participant.ts"
 import { mayFold } from "./seal.ts"
 import { standingOf } from "./standing.ts"
 import type { PowerState } from "./state.ts"
@@ -110,8 +110,9 @@ const isCounted = (
   sides: { readonly local: AnyState; readonly incoming: AnyState; readonly united: AnyState },
   sender: Participant
 ): boolean =>
-  standingOf({ ...sides.united, membership: membershipOf(sides, sender) }).survivors.some((each) =>
-    sameParticipant(each, sender)
+  includesParticipant(
+    standingOf({ ...sides.united, membership: membershipOf(sides, sender) }).survivors,
+    sender
   )
 
 /** Nothing of the state is taken; entries above a Leave are given back to whoever wrote them. */

@@ -77,6 +77,7 @@ export { Origin } from "./origin.ts"
 export {
   compareParticipants,
   formatParticipant,
+  includesParticipant,
   Incarnation,
   makeParticipant,
   Participant,

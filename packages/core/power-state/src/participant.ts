@@ -38,6 +38,12 @@ export const compareParticipants = (left: Participant, right: Participant): numb
 export const sameParticipant = (left: Participant, right: Participant): boolean =>
   left === right || (left.incarnation === right.incarnation && left.peer === right.peer)
 
+/** Whether a participant is among others. O(participants). */
+export const includesParticipant = (
+  participants: ReadonlyArray<Participant>,
+  participant: Participant
+): boolean => participants.some((each) => sameParticipant(each, participant))
+
 /** Sorted and without repeats. */
 export const sortParticipants = (
   participants: Iterable<Participant>

@@ -17,7 +17,7 @@ import { everybody, isEjecting, isLeaving } from "./membership.ts"
 import type { MembershipDraft } from "./membership-draft.ts"
 import { draftOf, foldMembership, markFolded } from "./membership-draft.ts"
 import type { Participant } from "./participant.ts"
-import { sameParticipant } from "./participant.ts"
+import { includesParticipant, sameParticipant } from "./participant.ts"
 import { foldRequests } from "./request-log.ts"
 import { dropFirst, itemAt, sizeOf } from "./sequence.ts"
 import type { ConsistentOutput, Infimum, PowerState, Seal } from "./state.ts"
@@ -118,9 +118,7 @@ const withInfimum = <E, O, S>(
   const kept =
     remaining === null
       ? state.acknowledgements
-      : state.acknowledgements.filter((each) =>
-          remaining.some((one) => sameParticipant(one, each.participant))
-        )
+      : state.acknowledgements.filter((each) => includesParticipant(remaining, each.participant))
   return {
     origin: state.origin,
     requestWindow: state.requestWindow,

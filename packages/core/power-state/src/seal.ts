@@ -17,7 +17,12 @@ import { findAcknowledgement, covers } from "./acknowledgement.ts"
 import type { MembershipView } from "./membership.ts"
 import { isKnownEjected, isMember, markOf } from "./membership.ts"
 import type { Participant } from "./participant.ts"
-import { compareParticipants, formatParticipant, sameParticipant } from "./participant.ts"
+import {
+  compareParticipants,
+  formatParticipant,
+  includesParticipant,
+  sameParticipant
+} from "./participant.ts"
 import { itemAt, sizeOf } from "./sequence.ts"
 import type { StandingView } from "./standing.ts"
 import { hasAcknowledged, standingOf } from "./standing.ts"
@@ -35,7 +40,7 @@ export const openEjections = (view: MembershipView): ReadonlyArray<Participant> 
         (each) => each._tag === "Join" && sameParticipant(each.participant, participant)
       )
     if (!isIn || markOf(view, participant) !== undefined) continue
-    if (!open.some((each) => sameParticipant(each, participant))) open.push(participant)
+    if (!includesParticipant(open, participant)) open.push(participant)
   }
   return open
 }
@@ -77,7 +82,7 @@ const hasAnswered = (
   const record = findAcknowledgement(view.acknowledgements, survivor)
   for (let index = 0; index < sizeOf(view.entries); index += 1) {
     const { issuer } = itemAt(view.entries, index)
-    const isTheirs = ejected.some((each) => sameParticipant(each, issuer))
+    const isTheirs = includesParticipant(ejected, issuer)
     if (isTheirs && !covers(record, view.infimum.count + index)) return false
   }
   return true
@@ -106,10 +111,7 @@ export const bySealed = (left: Seal, right: Seal): number =>
 export const mayFold = (view: StandingView, self: Participant): boolean => {
   if (view.membership.length === 0) return true
   if (isKnownEjected(view, self)) return false
-  return (
-    openEjections(view).length === 0 ||
-    standingOf(view).survivors.some((each) => sameParticipant(each, self))
-  )
+  return openEjections(view).length === 0 || includesParticipant(standingOf(view).survivors, self)
 }
 
 /**
@@ -124,7 +126,7 @@ export const seal = <E, O, S>(
   const ejected = openEjections(state)
   if (ejected.length === 0) return state
   const { survivors } = standingOf(state)
-  if (!survivors.some((each) => sameParticipant(each, self))) return state
+  if (!includesParticipant(survivors, self)) return state
   const { needed, present } = authorityOf(state, survivors)
   if (present.length < needed) return state
   if (!survivors.every((survivor) => hasAnswered(state, ejected, survivor))) return state

@@ -18,7 +18,7 @@ import { compareEventIds } from "./event-id.ts"
 import type { MembershipView } from "./membership.ts"
 import { isKnownEjected, leftAt, markOf } from "./membership.ts"
 import type { Participant } from "./participant.ts"
-import { formatParticipant, sameParticipant } from "./participant.ts"
+import { formatParticipant, includesParticipant, sameParticipant } from "./participant.ts"
 import type { Sequence } from "./sequence.ts"
 import { itemAt, sizeOf } from "./sequence.ts"
 
@@ -51,9 +51,6 @@ export const hasAcknowledged = (
     view.infimum.count + placeOfId(view.entries, id)
   )
 
-const includes = (list: ReadonlyArray<Participant>, one: Participant): boolean =>
-  list.some((each) => sameParticipant(each, one))
-
 /** Who stands how in an object. */
 export interface Standing {
   /** Those in good standing: they decide about ejections. */
@@ -78,7 +75,8 @@ const standingGiven = (view: StandingView, known: ReadonlyArray<Participant>): S
   const isKnowing = ({ after, participant }: JoinEntry): boolean =>
     after === (leaves.get(formatParticipant(participant)) ?? leftAt(view.infimum, participant))
   const mayIssue = (issuer: Participant): boolean =>
-    includes(members, issuer) || ejected.some((each) => sameParticipant(each.participant, issuer))
+    includesParticipant(members, issuer) ||
+    ejected.some((each) => sameParticipant(each.participant, issuer))
   for (const entry of view.membership) {
     if (entry._tag === "Eject") continue
     if (entry._tag === "Leave") {
@@ -86,7 +84,7 @@ const standingGiven = (view: StandingView, known: ReadonlyArray<Participant>): S
       leaves.set(formatParticipant(entry.issuer), entry.ordinal)
     } else if (
       mayIssue(entry.issuer) &&
-      !includes(members, entry.participant) &&
+      !includesParticipant(members, entry.participant) &&
       isKnowing(entry) &&
       counts(entry.issuer, entry)
     ) {

@@ -12,7 +12,7 @@
 import { foundCluster } from "@holdfast/cluster"
 import { KeySet, type PeerId } from "@holdfast/keyspace"
 import { Messaging, type MessagingError } from "@holdfast/messaging"
-import { type Participant, sameParticipant } from "@holdfast/power-state"
+import { type Participant, includesParticipant } from "@holdfast/power-state"
 import type { PartitionStore, PartitionStoreError } from "@holdfast/storage"
 import {
   Clock,
@@ -74,7 +74,7 @@ const makeOwnership = (
     !isCluster(application) && !KeySet.has(membership.keysHeldBy(self.peer), key),
   birthOf: ({ application, key }) => {
     const participants = isCluster(application) ? [] : membership.foundersOf(key)
-    if (!participants.some((owner) => sameParticipant(owner, self))) return null
+    if (!includesParticipant(participants, self)) return null
     const { epoch } = membership
     const isProvisional = !membership.isFirstBirth({ peer: self.peer, key, epoch })
     const birth = { key, epoch, participants, isProvisional }

@@ -14,7 +14,7 @@
  *    sweep then, and the sweep does not wait for it: he who has left it knows the birth.
  */
 import { KeySet, PartitionKey } from "@holdfast/keyspace"
-import { type Participant, sameParticipant } from "@holdfast/power-state"
+import { type Participant, includesParticipant, sameParticipant } from "@holdfast/power-state"
 import type { PartitionStore, PartitionStoreError } from "@holdfast/storage"
 import { Effect, Result } from "effect"
 import type { Address } from "./address.ts"
@@ -35,16 +35,13 @@ type Released = "gone" | "left" | "known" | "held"
 /** How much of a partition its owners have. */
 type Handed = "all" | "birth" | "unknown"
 
-const includes = (participants: ReadonlyArray<Participant>, one: Participant): boolean =>
-  participants.some((each) => sameParticipant(each, one))
-
 const handedTo = (replica: Replica, owners: ReadonlyArray<Participant>): Handed => {
   const participants = replica.participants()
   const behind = replica.divergent().map(({ participant }) => participant)
   const hasAll = (owner: Participant): boolean =>
-    includes(participants, owner) && !includes(behind, owner)
+    includesParticipant(participants, owner) && !includesParticipant(behind, owner)
   const hasSaidHisLast = (owner: Participant): boolean =>
-    includes(replica.everybody(), owner) && !includes(participants, owner)
+    includesParticipant(replica.everybody(), owner) && !includesParticipant(participants, owner)
   if (owners.length === 0) return "unknown"
   if (owners.every(hasAll)) return "all"
   return owners.every((owner) => hasAll(owner) || hasSaidHisLast(owner)) ? "birth" : "unknown"
@@ -57,8 +54,9 @@ export const releaseStep =
     if (local === null) return Result.succeed({ replica: null, value: "gone" })
     const { self } = ownership
     if (!ownership.isReleased(address)) return Result.succeed({ replica: local, value: "held" })
-    if (!includes(local.everybody(), self)) return Result.succeed({ replica: null, value: "gone" })
-    if (!includes(local.participants(), self)) {
+    if (!includesParticipant(local.everybody(), self))
+      return Result.succeed({ replica: null, value: "gone" })
+    if (!includesParticipant(local.participants(), self)) {
       return Result.succeed({ replica: local, value: "left", isSaved: true })
     }
     const replica = withOwners(local, address, ownership)

@@ -2,7 +2,7 @@
  * The steps that replication takes on a partition: what a peer makes of what another tells it.
  */
 import type { Participant } from "@holdfast/power-state"
-import { sameParticipant } from "@holdfast/power-state"
+import { includesParticipant } from "@holdfast/power-state"
 import { ServiceError } from "@holdfast/wire"
 import { Result } from "effect"
 import type { Address } from "./address.ts"
@@ -34,12 +34,11 @@ const notAnOwner = (address: Address): ServiceError =>
     message: `this peer neither owns nor takes part in ${address.application}/${address.key}`
   })
 
-const includes = (participants: ReadonlyArray<Participant>, one: Participant): boolean =>
-  participants.some((each) => sameParticipant(each, one))
-
 /** Acknowledges as this peer, if it takes part. */
 const acknowledged = (replica: Replica, self: Participant): Replica => {
-  const result = includes(replica.participants(), self) ? replica.acknowledge(self) : null
+  const result = includesParticipant(replica.participants(), self)
+    ? replica.acknowledge(self)
+    : null
   return result !== null && Result.isSuccess(result) ? result.success : replica
 }
 
@@ -68,11 +67,11 @@ export const withOwners = (found: Replica, address: Address, ownership: Ownershi
   const { holdersOf, isEjected, self } = ownership
   const replica = confirmed(found, address, ownership)
   const participants = replica.participants()
-  if (!includes(participants, self)) return acknowledged(replica, self)
+  if (!includesParticipant(participants, self)) return acknowledged(replica, self)
   const ejected = attempted(replica, participants.filter(isEjected), (before, participant) =>
     before.eject({ issuer: self, participant })
   )
-  const missing = holdersOf(address).filter((owner) => !includes(participants, owner))
+  const missing = holdersOf(address).filter((owner) => !includesParticipant(participants, owner))
   const joined = attempted(ejected, missing, (before, participant) =>
     before.participate({ issuer: self, participant })
   )
@@ -114,7 +113,7 @@ const mergeIncoming = (
   // Looked at here once more: what all agree on may have changed since the message was taken.
   if (ownership.isEjected(sender)) return Result.fail(endedSender(sender, "ejected"))
   const base = local ?? ownership.birthOf(address)
-  const takesPart = includes(incoming.participants(), self)
+  const takesPart = includesParticipant(incoming.participants(), self)
   if (base === null) {
     return takesPart ? Result.succeed(incoming) : Result.fail(notAnOwner(address))
   }
@@ -153,7 +152,7 @@ const goOver = (
   const adopted = local.adopt(incoming)
   if (Result.isFailure(adopted)) return Result.fail(refusalOf(adopted.failure))
   const { dropped, replica } = adopted.success
-  return includes(replica.participants(), self)
+  return includesParticipant(replica.participants(), self)
     ? resubmitted(replica, dropped, self)
     : Result.fail(putOut(address))
 }

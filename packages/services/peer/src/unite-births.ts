@@ -16,7 +16,7 @@
  *    their requests are brought by those who took part in both.
  */
 import type { Participant } from "@holdfast/power-state"
-import { sameParticipant } from "@holdfast/power-state"
+import { includesParticipant } from "@holdfast/power-state"
 import { ServiceError } from "@holdfast/wire"
 import { Result } from "effect"
 import type { PendingRequest, Replica } from "./replica.ts"
@@ -55,7 +55,7 @@ export const uniteBirths = (births: TwoBirths): Result.Result<Replica | null, Se
   if (stays === null) {
     return Result.fail(different("both were confirmed, which is a fault of this program"))
   }
-  if (!stays.participants().some((one) => sameParticipant(one, self))) {
+  if (!includesParticipant(stays.participants(), self)) {
     const isKnown = stays === incoming && local.pendingRequests().every(isIn(incoming))
     return isReleased && isKnown
       ? Result.succeed(null)

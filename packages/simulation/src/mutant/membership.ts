@@ -31,13 +31,13 @@ export const membershipMutants: ReadonlyArray<CoreMutant> = [
     edits: [
       {
         file: "services/peer/src/release.ts",
-        from: "owners.length > 0 &&",
-        to: "owners.length === 0 ||"
+        from: 'if (owners.length === 0) return "unknown"',
+        to: 'if (owners.length === 0) return "all"'
       },
       {
         file: "services/peer/src/release.ts",
-        from: "        !behind.some((one) => sameParticipant(one, owner))",
-        to: "        (behind.length >= 0 || participants.length > 0)"
+        from: 'if (owners.every(hasAll)) return "all"',
+        to: 'if (owners.every(hasAll) || behind.length >= 0) return "all"'
       }
     ]
   },

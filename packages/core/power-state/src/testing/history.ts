@@ -12,6 +12,7 @@ import {
   eject,
   ejectionMark,
   event,
+  includesParticipant,
   formatParticipant,
   hear,
   infimumId,
@@ -21,7 +22,6 @@ import {
   pendingCount,
   projectedParticipants,
   projectedValue,
-  sameParticipant,
   stateHash
 } from "../index.ts"
 import { check, Oracle } from "./oracle.ts"
@@ -114,7 +114,7 @@ export class Cluster {
   }
 
   isIn(state: Words, name: string): boolean {
-    return projectedParticipants(state).some((each) => sameParticipant(each, this.self(name)))
+    return includesParticipant(projectedParticipants(state), this.self(name))
   }
 
   /** Whether he runs, takes part as far as he knows, and knows of no decision against him. */

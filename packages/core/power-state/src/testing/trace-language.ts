@@ -29,6 +29,7 @@ import {
   eject,
   ejectionMark,
   event,
+  includesParticipant,
   hear,
   holders,
   infimumId,
@@ -41,7 +42,6 @@ import {
   pendingEntries,
   projectedParticipants,
   projectedValue,
-  sameParticipant,
   stateHash,
   undecidedEjections
 } from "../index.ts"
@@ -207,7 +207,7 @@ class World {
   private save(name: string, state: Words): ReadonlyArray<string> {
     const self = participantOf(name)
     this.replicas.set(name, state)
-    if (!projectedParticipants(state).some((each) => sameParticipant(each, self))) return []
+    if (!includesParticipant(projectedParticipants(state), self)) return []
     const result = acknowledge(wordList, state, self)
     if (Result.isFailure(result)) return [refused(result.failure)]
     this.replicas.set(name, result.success.state)
