@@ -35,7 +35,9 @@ export class StartRefused extends Schema.TaggedError<StartRefused>()("StartRefus
     "reserved",
     "store-lost",
     "left",
-    "ejected"
+    "ejected",
+    "not-handed-over",
+    "kept"
   ]),
   message: Schema.String
 }) {}

@@ -9,8 +9,8 @@
  * 2. A start that ends in the middle is repeated with what is left. A page that was handed over and
  *    not deleted is handed over again: its requests count once by their ids, as those of any client
  *    that repeats itself.
- * 3. What cannot be read, or belongs to an application that is not hosted, stops it: it is for a
- *    person to say that it may be lost.
+ * 3. What cannot be read, belongs to an application that is not hosted, or is taken by nobody is
+ *    kept, when all else is handed over: it is for a person to say that it may be lost.
  */
 import { PartitionKey } from "@holdfast/keyspace"
 import type { Messaging } from "@holdfast/messaging"
@@ -42,8 +42,14 @@ const FINAL = new Set(["no-such-application", "undecodable", "history-unknown", 
 const isFinal = (error: CallError): boolean =>
   error instanceof ServiceError && FINAL.has(error.code)
 
-const stays = (what: string) =>
-  refuseStart("damaged", `${what}; to go without it, start on an empty store and join`)
+const tryAgain = (what: string) =>
+  refuseStart("not-handed-over", `${what}; start again when peers that own it can be reached`)
+
+const isKept = (what: string) =>
+  refuseStart("kept", `${what}; to go without it, start on an empty store and join`)
+
+/** What became of a partition: so many requests were submitted again, or why it is kept. */
+type HandedOver = Result.Result<number, string>
 
 /** Hands one partition to an owner; tries again until the deadline of a join. */
 const handOver = Effect.fnUntraced(function* (
@@ -51,7 +57,7 @@ const handOver = Effect.fnUntraced(function* (
   { incarnation, peer }: Identity,
   { application, key }: Address,
   replica: Replica
-): Effect.fn.Return<number, StartRefused, Messaging> {
+): Effect.fn.Return<HandedOver, StartRefused, Messaging> {
   const until = (yield* monotonicMillis) + times.joinMillis
   const requestId = yield* makeRequestId
   for (;;) {
@@ -65,29 +71,28 @@ const handOver = Effect.fnUntraced(function* (
         sender: peer
       })
     )
-    if (Result.isSuccess(answer)) return answer.success.response.submitted
+    if (Result.isSuccess(answer)) return Result.succeed(answer.success.response.submitted)
     const { failure } = answer
-    if (isFinal(failure) || (yield* monotonicMillis) + PAUSE_MILLIS > until) {
-      return yield* stays(`${application}/${key} cannot be handed over: ${failure.message}`)
-    }
+    const why = `${application}/${key} cannot be handed over: ${failure.message}`
+    if (isFinal(failure)) return Result.fail(why)
+    if ((yield* monotonicMillis) + PAUSE_MILLIS > until) return yield* tryAgain(why)
     yield* Effect.sleep(PAUSE_MILLIS)
   }
 })
 
-/** Everything that is in the store, read; refused where it cannot be. */
-const read = Effect.fnUntraced(function* (
+/** Hands one stored partition over, if it can be read. */
+const handOverStored = Effect.fnUntraced(function* (
+  settings: PeerSettings,
+  identity: Identity,
   { decode, name }: HostedApplication,
-  page: ReadonlyArray<StoredPartition>
-): Effect.fn.Return<ReadonlyArray<readonly [PartitionKey, Replica]>, StartRefused> {
-  const replicas: Array<readonly [PartitionKey, Replica]> = []
-  for (const stored of page) {
-    const replica = stored._tag === "Intact" ? decode(stored.state) : undefined
-    if (replica === undefined || Result.isFailure(replica)) {
-      return yield* stays(`${name}/${stored.key} of the ejected peer cannot be read`)
-    }
-    replicas.push([PartitionKey.make(stored.key), replica.success])
+  stored: StoredPartition
+): Effect.fn.Return<HandedOver, StartRefused, Messaging> {
+  const replica = stored._tag === "Intact" ? decode(stored.state) : undefined
+  if (replica === undefined || Result.isFailure(replica)) {
+    return Result.fail(`${name}/${stored.key} of the ejected peer cannot be read`)
   }
-  return replicas
+  const address = { application: name, key: PartitionKey.make(stored.key) }
+  return yield* handOver(settings, identity, address, replica.success)
 })
 
 /** Deletes what was handed over. */
@@ -101,27 +106,51 @@ const deletePage = Effect.fnUntraced(function* (
   yield* store.commit({ partitions, facts: [] })
 })
 
-/** Hands over what an application has in the store; how many requests were submitted again. */
+/** What became of a store. */
+interface Emptied {
+  readonly submitted: number
+  /** Why partitions are kept: the first reason of each application, and how many there are. */
+  readonly kept: ReadonlyArray<string>
+}
+
+/** Hands over what an application has in the store, and keeps what nobody takes. */
 const handOverAll = Effect.fnUntraced(function* (
   settings: PeerSettings,
   identity: Identity,
   hosted: HostedApplication
-): Effect.fn.Return<number, StartRefused | PartitionStoreError, Messaging | PartitionStore> {
+): Effect.fn.Return<Emptied, StartRefused | PartitionStoreError, Messaging | PartitionStore> {
   const application = hosted.name
   let submitted = 0
+  let keptCount = 0
+  let firstKept = ""
   yield* forEachPage({ application }, (page) =>
     Effect.gen(function* () {
       // Also those with nothing pending: their history may be nobody else's.
-      const counts = yield* Effect.forEach(
-        yield* read(hosted, page),
-        ([key, replica]) => handOver(settings, identity, { application, key }, replica),
+      const handedOver = yield* Effect.forEach(
+        page,
+        (stored) =>
+          Effect.map(handOverStored(settings, identity, hosted, stored), (outcome) => ({
+            key: stored.key,
+            outcome
+          })),
         { concurrency: IN_FLIGHT }
       )
-      submitted += counts.reduce((sum, count) => sum + count, 0)
-      yield* deletePage(application, page)
+      for (const { outcome } of handedOver) {
+        if (Result.isSuccess(outcome)) {
+          submitted += outcome.success
+        } else {
+          if (keptCount === 0) firstKept = outcome.failure
+          keptCount += 1
+        }
+      }
+      yield* deletePage(
+        application,
+        handedOver.filter(({ outcome }) => Result.isSuccess(outcome))
+      )
     })
   )
-  return submitted
+  const more = keptCount > 1 ? `, and ${keptCount - 1} more of ${application} like it` : ""
+  return { submitted, kept: keptCount === 0 ? [] : [firstKept + more] }
 })
 
 /** Whether the life of the store is over: it says so itself, or a member does. */
@@ -151,15 +180,18 @@ const beginNextLife = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Identity, StartRefused | PartitionStoreError, Messaging | PartitionStore> {
   const store = yield* PartitionStore
   const hosted = new Set(settings.applications.map(({ name }) => name))
-  const stored = (yield* store.size).filter(({ partitions }) => partitions > 0)
-  for (const { application } of stored) {
-    if (isCluster(application) || hosted.has(application)) continue
-    return yield* stays(`the store has partitions of ${application}, which is not hosted now`)
-  }
   let submitted = 0
+  const kept: Array<string> = []
   for (const application of settings.applications) {
-    submitted += yield* handOverAll(settings, ejected, application)
+    const emptied = yield* handOverAll(settings, ejected, application)
+    submitted += emptied.submitted
+    kept.push(...emptied.kept)
   }
+  for (const { application, partitions } of yield* store.size) {
+    if (partitions === 0 || isCluster(application) || hosted.has(application)) continue
+    kept.push(`the store has partitions of ${application}, which is not hosted now`)
+  }
+  if (kept.length > 0) return yield* isKept(kept.join("; "))
   yield* Effect.logInfo("what only the ejected peer held was submitted again", {
     peer: ejected.peer,
     requests: submitted

@@ -140,8 +140,11 @@ export const hostedCluster = hostCluster(
   Result.getOrThrow(foundCluster({ founders: [{ peer: PeerId.make("peer-1") }] }))
 )
 
+/** Refusals that a supervisor's next start does not change; an operator leaves the peer out. */
+const finalRefusals = new Set<StartRefused["code"]>(["left", "ejected", "kept"])
+
 const isOver = (error: unknown): boolean =>
-  error instanceof StartRefused && (error.code === "left" || error.code === "ejected")
+  error instanceof StartRefused && finalRefusals.has(error.code)
 
 /** A peer: one of the founders, or one that joins when it is started. */
 export const makePeerNode = (
