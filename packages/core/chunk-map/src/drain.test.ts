@@ -254,6 +254,35 @@ describe("drains end", () => {
   })
 })
 
+describe("a wish that comes again, late", () => {
+  const modes = ["normal", "frozen", "draining", "removed"] as const
+
+  it("metadata-W43: brings nothing back that includes it; only `normal` does", () => {
+    for (const [before, wanted] of modes.entries()) {
+      for (const [late, repeated] of modes.entries()) {
+        const cluster = setUp(["a", "b", "c"])
+        const wish = (desired: (typeof modes)[number]) =>
+          succeed(cluster.run((draft) => setMode(draft, { deviceId: "a", desired })))
+        wish(wanted)
+        wish(repeated)
+        const expected = late === 0 ? "normal" : modes[Math.max(before, late)]
+        expect(modeOf(cluster, "a"), `${repeated} after ${wanted}`).toBe(expected)
+      }
+    }
+  })
+
+  it("a drain that is asked for again when it is done is done", () => {
+    const cluster = setUp(["a", "b", "c"])
+    const chunk = cluster.write(["a", "b"])
+    drain(cluster, "a")
+    cluster.rounds(20)
+    drain(cluster, "a")
+    cluster.rounds(1)
+    expect(modeOf(cluster, "a")).toBe("removed")
+    expect(holders(cluster, chunk)).toBe("bc")
+  })
+})
+
 describe("forgetting", () => {
   const forget = (cluster: Cluster, deviceId: string) =>
     cluster.run((draft) => forgetDevice(draft, { deviceId }))

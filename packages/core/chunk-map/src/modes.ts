@@ -7,6 +7,9 @@
  *    two passes of the sweep in a row found nothing that needs it (`drain.ts`).
  * 3. A removed device's copies are out of the map at once, and it is refused when it comes back,
  *    until it is normal again or forgotten (`forget-device.ts`).
+ * 4. Only the wish for a normal device leads back. Of the others the later ones include what the
+ *    earlier ones promise, so an earlier wish changes nothing: a drain that is repeated because its
+ *    answer was lost does not bring a removed device back, nor a late freeze end a drain.
  */
 import * as Result from "effect/Result"
 import { deviceAt, logDevice, putDevice } from "./devices.ts"
@@ -24,6 +27,15 @@ export interface SetMode {
   readonly desired: DesiredMode
 }
 
+const strengthOf = { normal: 0, frozen: 1, draining: 2, removed: 3 } satisfies Record<
+  DesiredMode,
+  number
+>
+
+/** Whether a wish changes what was wanted of a device until now. */
+const isNews = (desired: DesiredMode, { desired: before }: Device): boolean =>
+  desired === "normal" ? before !== "normal" : strengthOf[desired] > strengthOf[before]
+
 /** Says how many chunks are below their goal. */
 export const chunksBelowGoal = (draft: Draft): number => {
   let below = 0
@@ -40,7 +52,7 @@ export const setMode = (
 ): Result.Result<{ readonly belowGoal: number }, Refusal> => {
   const device = draft.devices.get(command.deviceId)
   if (device === undefined) return refuse("unknown-device", `no device ${command.deviceId}`)
-  if (device.desired !== command.desired) change(draft, device, command.desired)
+  if (isNews(command.desired, device)) change(draft, device, command.desired)
   return Result.succeed({ belowGoal: chunksBelowGoal(draft) })
 }
 

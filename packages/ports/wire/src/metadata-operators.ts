@@ -16,8 +16,8 @@ const ShortOfCopies = Schema.Struct({ belowGoal: Count })
 const limitOf = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum }))
 
 /**
- * Copies what a device holds to others, then takes it out; durable. `thaw` ends it before.
- * Errors: `unknown-device`.
+ * Copies what a device holds to others, then takes it out; durable. `thaw` ends it before, and alone
+ * brings back what was taken out: a repeat changes nothing then. Errors: `unknown-device`.
  */
 export const drain = operation({
   service: "metadata",
@@ -74,7 +74,7 @@ export const offline = operation({
 
 /**
  * No new chunk goes to the device from now on; durable. Writes that were let in before end as they
- * may: `openWrites` of the device says how many are left. Errors: `unknown-device`.
+ * may: `openWrites` of the device says how many are left. A drain goes on. Errors: `unknown-device`.
  */
 export const freeze = operation({
   service: "metadata",
