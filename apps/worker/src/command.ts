@@ -54,6 +54,11 @@ const settings = {
     value: 10_000,
     least: 1
   }),
+  putIdleMs: timeSetting({
+    description: "A put of a file of which nothing more was stored for so long is given up",
+    value: 86_400_000,
+    least: 1_000
+  }),
   multilang: booleanSetting({
     description: "Take one Kinesis shard from a MultiLangDaemon, on standard input and output"
   }),
@@ -101,7 +106,7 @@ const prepareJetStream = Effect.fnUntraced(function* (values: Values) {
     () => import("./jet-stream-worker.ts")
   )
   const running = isArchiving(values)
-    ? archiveWorker({ config, pipeline })
+    ? archiveWorker({ config, pipeline, putIdleMs: values.putIdleMs })
     : streamWorker({ config, pipeline, shards, deadLetter })
   const layer = Layer.provideMerge(running, surroundings(values))
   const start = Effect.map(Layer.build(layer), (context) => ({
@@ -156,7 +161,7 @@ const prepareDaemon = Effect.fnUntraced(function* (values: Values) {
       stream,
       // Every worker does both: to end a segment, or give up a put, twice changes nothing.
       pipeline: isArchiving(values)
-        ? Layer.mergeAll(layer, retentionLayer(), idlePutsLayer())
+        ? Layer.mergeAll(layer, retentionLayer(), idlePutsLayer({ idleFor: values.putIdleMs }))
         : layer
     })
   )

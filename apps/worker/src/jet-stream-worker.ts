@@ -17,7 +17,11 @@ interface WorkerParts {
 }
 
 /** Archives the streams of all archives. */
-export const archiveWorker = ({ config, pipeline }: WorkerParts) =>
+export const archiveWorker = ({
+  config,
+  pipeline,
+  putIdleMs
+}: WorkerParts & { readonly putIdleMs: number }) =>
   Layer.mergeAll(
     Worker.layer(config).pipe(
       Layer.provide(pipeline),
@@ -25,7 +29,7 @@ export const archiveWorker = ({ config, pipeline }: WorkerParts) =>
     ),
     // Every worker does both: to end a segment, or give up a put, twice changes nothing.
     retentionLayer(),
-    idlePutsLayer()
+    idlePutsLayer({ idleFor: putIdleMs })
   )
 
 /** Runs a pipeline over streams, shared with the other workers of its group. */

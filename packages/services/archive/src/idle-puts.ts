@@ -15,7 +15,7 @@ import { Clock, Duration, Effect, Layer, Schedule, Stream } from "effect"
 
 /** How often puts are looked at, and how long one may stand still. */
 export interface IdlePutsOptions {
-  /** 10 minutes if nothing is said. */
+  /** If nothing is said, 10 minutes, or a quarter of `idleFor` when that is less. */
   readonly every?: Duration.Input
   /** A day if nothing is said. */
   readonly idleFor?: Duration.Input
@@ -27,6 +27,7 @@ interface Watched {
   readonly since: number
 }
 
+const everyMsMost = 10 * 60_000
 /** Names looked at in one turn; those behind them have theirs when some of these are given up. */
 const namesMax = 10_000
 
@@ -91,8 +92,9 @@ export const makeIdlePuts = Effect.fnUntraced(function* (options: {
 export const idlePutsLayer = (
   options: IdlePutsOptions = {}
 ): Layer.Layer<never, never, FileClient | MetadataClient> => {
-  const every = Duration.fromInputUnsafe(options.every ?? "10 minutes")
   const idleForMs = Duration.toMillis(Duration.fromInputUnsafe(options.idleFor ?? "1 day"))
+  const everyMs = Math.min(everyMsMost, Math.ceil(idleForMs / 4))
+  const every = Duration.fromInputUnsafe(options.every ?? everyMs)
   return Layer.effectDiscard(
     Effect.gen(function* () {
       const look = yield* makeIdlePuts({ idleForMs })
