@@ -20,7 +20,7 @@
 import type { ByteDictionary } from "./dictionary.ts"
 import { GrowingBytes } from "./growing-bytes.ts"
 import { Shredder } from "./payload-shred.ts"
-import type { SegmentRecord } from "./record.ts"
+import type { NewRecord } from "./record.ts"
 import {
   compactDifferenceMax,
   int64ToWords,
@@ -112,13 +112,14 @@ export class BlockColumns {
    * Takes a record, or answers false when its position or time cannot stand beside those already
    * here: the caller then closes the block and starts one that begins with this record.
    */
-  append(record: SegmentRecord): boolean {
+  append(record: NewRecord): boolean {
     if (this.#count === 0) this.#start(record)
     else if (!this.#continue(record)) return false
     this.#count++
     this.#last = record.position
-    if (record.part !== 0) this.#anyPart = true
-    this.#parts.varint(record.part)
+    const { part = 0 } = record
+    if (part !== 0) this.#anyPart = true
+    this.#parts.varint(part)
     this.#subjectColumn(record.subject)
     this.#headersColumn(record)
     this.#lengths.varint(record.data.length)
@@ -190,7 +191,7 @@ export class BlockColumns {
     this.#anyHeader = false
   }
 
-  #start(record: SegmentRecord): void {
+  #start(record: NewRecord): void {
     const { position, timestamp } = record
     this.#first = position
     this.#widePositions = this.#startWidePositions || position > uint64Max
@@ -211,7 +212,7 @@ export class BlockColumns {
     this.#timeLow = wordsLow()
   }
 
-  #continue(record: SegmentRecord): boolean {
+  #continue(record: NewRecord): boolean {
     const { position, timestamp } = record
     if (!this.#widePositions) {
       if (position > uint64Max) return this.#refusePosition()
@@ -265,7 +266,7 @@ export class BlockColumns {
     this.#side.raw(subject)
   }
 
-  #headersColumn(record: SegmentRecord): void {
+  #headersColumn(record: NewRecord): void {
     const { headers } = record
     this.#headers.varint(headers.length)
     if (headers.length === 0) return

@@ -39,7 +39,7 @@ import {
   writerLimitsDefault
 } from "./limits.ts"
 import type { WriterPlatform } from "./platform.ts"
-import { recordBytes, type RecordTag, type SegmentRecord } from "./record.ts"
+import { type NewRecord, recordBytes, type RecordTag } from "./record.ts"
 import { recordRefusal } from "./record-refusal.ts"
 import { TagCollector } from "./tag-summary.ts"
 
@@ -125,7 +125,7 @@ export class SegmentBuilder {
 
   /** Takes a record, amortised O(its bytes); a block that is full is compressed on the way. */
   append(
-    record: SegmentRecord,
+    record: NewRecord,
     tags: ReadonlyArray<RecordTag> = noTags
   ): Result.Result<void, AppendRefused> {
     assertThat(!this.#sealed, "a record came after the seal")
@@ -144,7 +144,7 @@ export class SegmentBuilder {
       assertThat(this.#tags.add(tag), `the tag "${tag.name}" was not declared`)
     }
     this.#lastPosition = record.position
-    this.#lastPart = record.part
+    this.#lastPart = record.part ?? 0
     this.#rawBytes += bytes
     this.#count++
     return appended
@@ -212,8 +212,8 @@ export class SegmentBuilder {
     this.#offset += stored.length
   }
 
-  #check(record: SegmentRecord, bytes: number): AppendRefused | undefined {
-    const { part, position } = record
+  #check(record: NewRecord, bytes: number): AppendRefused | undefined {
+    const { part = 0, position } = record
     if (position <= this.#lastPosition) {
       if (position < this.#lastPosition || part <= this.#lastPart) {
         const before = `${this.#lastPosition} (part ${this.#lastPart})`

@@ -3,6 +3,8 @@
 /** Slots of a new table; it doubles when three quarters are taken. */
 const slotsAtStart = 256
 
+const nothing = new Uint8Array(0)
+
 const hashBytes = (bytes: Uint8Array): number => {
   let hash = 0x811c9dc5
   for (let index = 0; index < bytes.length; index++) {
@@ -29,6 +31,9 @@ export class ByteDictionary {
   readonly entries: Array<Uint8Array> = []
   readonly #limits: { readonly entriesMax: number; readonly entryBytesMax: number }
   #slots = new Uint32Array(slotsAtStart)
+  /** What was asked for last: in most streams the next record has the same subject. */
+  #last: Uint8Array = nothing
+  #lastNumber = 0
 
   constructor(limits: { readonly entriesMax: number; readonly entryBytesMax: number }) {
     this.#limits = limits
@@ -36,20 +41,29 @@ export class ByteDictionary {
 
   /** The number of an entry that is equal to `bytes`, added when there is room; else 0. */
   reference(bytes: Uint8Array): number {
+    if (this.#lastNumber !== 0 && sameBytes(this.#last, bytes)) return this.#lastNumber
     if (bytes.length > this.#limits.entryBytesMax) return 0
     const mask = this.#slots.length - 1
     let slot = hashBytes(bytes) & mask
     for (;;) {
       const taken = this.#slots[slot]!
       if (taken === 0) break
-      if (sameBytes(this.entries[taken - 1]!, bytes)) return taken
+      const entry = this.entries[taken - 1]!
+      if (sameBytes(entry, bytes)) return this.#remember(entry, taken)
       slot = (slot + 1) & mask
     }
     if (this.entries.length >= this.#limits.entriesMax) return 0
-    this.entries.push(new Uint8Array(bytes))
+    const added = new Uint8Array(bytes)
+    this.entries.push(added)
     this.#slots[slot] = this.entries.length
     if (this.entries.length * 4 > this.#slots.length * 3) this.#grow()
-    return this.entries.length
+    return this.#remember(added, this.entries.length)
+  }
+
+  #remember(entry: Uint8Array, number: number): number {
+    this.#last = entry
+    this.#lastNumber = number
+    return number
   }
 
   #grow(): void {

@@ -48,6 +48,7 @@ export {
 } from "./reader.ts"
 export {
   compareBytes,
+  type NewRecord,
   positionMax,
   recordBytes,
   type RecordTag,

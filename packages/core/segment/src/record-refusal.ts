@@ -1,25 +1,19 @@
 /** Why a record can never be in a segment, whatever stands in it already. */
 import { AppendRefused } from "./errors.ts"
 import { recordHeadersMax, writerLimitsDefault } from "./limits.ts"
-import {
-  positionMax,
-  recordBytes,
-  type SegmentRecord,
-  timestampMax,
-  timestampMin
-} from "./record.ts"
+import { type NewRecord, positionMax, recordBytes, timestampMax, timestampMin } from "./record.ts"
 
 const partMax = 4_294_967_295
 
 /** The refusal of a record that no segment of this limit can hold; none for any other. */
 export const recordRefusal = (
-  record: SegmentRecord,
+  record: NewRecord,
   {
     bytes = recordBytes(record),
     recordBytesMax: limit = writerLimitsDefault.recordBytesMax
   }: { readonly bytes?: number; readonly recordBytesMax?: number } = {}
 ): AppendRefused | undefined => {
-  const { headers, part, position, timestamp } = record
+  const { headers, part = 0, position, timestamp } = record
   const refuse = (reason: AppendRefused["reason"], message: string) =>
     new AppendRefused({ reason, position, message })
   if (position < 0n || position > positionMax) {

@@ -21,6 +21,11 @@ export interface SegmentRecord {
   readonly data: Uint8Array
 }
 
+/** A record as it is handed to a writer: one that says no part is part 0. */
+export interface NewRecord extends Omit<SegmentRecord, "part"> {
+  readonly part?: number
+}
+
 /** The value of one tag of one record, as the tag rules drew it. */
 export interface RecordTag {
   readonly name: string
@@ -35,9 +40,12 @@ export const timestampMax = 2n ** 63n - 1n
 export const positionMax = 2n ** 256n - 1n
 
 /** Bytes that a record counts for before compression: subject, headers and payload. */
-export const recordBytes = (record: SegmentRecord): number => {
-  let bytes = record.subject.length + record.data.length
-  for (const [name, value] of record.headers) bytes += name.length + value.length
+export const recordBytes = ({ data, headers, subject }: NewRecord): number => {
+  let bytes = subject.length + data.length
+  for (let index = 0; index < headers.length; index++) {
+    const [name, value] = headers[index]!
+    bytes += name.length + value.length
+  }
   return bytes
 }
 

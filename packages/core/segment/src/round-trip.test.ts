@@ -176,6 +176,16 @@ describe("a segment", () => {
     expect(records[0]!.headers[0]![0]).toBe(records[1]!.headers[0]![0])
   })
 
+  it("takes a record that says no part as part 0, in order among parts", () => {
+    const { part: _part, ...whole } = record(2n)
+    const builder = new SegmentBuilder({ platform: writing(zstd) })
+    for (const one of [record(1n, { part: 3 }), whole]) Result.getOrThrow(builder.append(one))
+    expect(Result.isFailure(builder.append(whole))).toBe(true)
+    const { bytes } = Result.getOrThrow(builder.seal())
+    const { records } = Result.getOrThrow(decodeSegment(bytes, reading))
+    expect(records).toEqual([record(1n, { part: 3 }), record(2n)])
+  })
+
   it("keeps nothing of the caller's arrays", () => {
     const subject: Uint8Array = Buffer.from("first")
     const data: Uint8Array = Buffer.from("one")

@@ -34,10 +34,9 @@ interface Taking {
   readonly refused: Array<Disposition>
 }
 
-/** A record, or parts of one, on the way into a segment. */
-interface Fitting {
+/** Where a record goes that fits into segments, and what that may seal. */
+interface Placing {
   readonly position: bigint
-  readonly fitting: ReadonlyArray<OfferedRecord>
   readonly now: bigint
   readonly jobs: Array<SegmentJob>
 }
@@ -85,7 +84,9 @@ export class Lanes {
     let begin = 0
     for (let end = 1; end <= batch.length; end++) {
       if (end < batch.length && batch[end]!.ordinal === batch[begin]!.ordinal) continue
-      this.#takeRecord(batch.slice(begin, end), now, taken)
+      const one = batch[begin]!
+      if (one.part === undefined) this.#takeWhole(one, now, taken)
+      else this.#takeParts(batch.slice(begin, end), now, taken)
       begin = end
     }
     return taken
@@ -108,8 +109,24 @@ export class Lanes {
     return jobs
   }
 
-  /** Takes one record: by itself, or the parts of it that came. */
-  #takeRecord(offered: ReadonlyArray<OfferedRecord>, now: bigint, { jobs, refused }: Taking): void {
+  #takeWhole(one: OfferedRecord, now: bigint, { jobs, refused }: Taking): void {
+    const { position } = one.record
+    const isFirst = one.attempt === 1
+    const refusal = recordRefusal(asStored(one))
+    if (refusal !== undefined) {
+      refused.push(refusalOf(one, refusal.message))
+      if (isFirst) this.#sealFresh(jobs)
+    } else if (isFirst) {
+      this.#freshFor({ position, now, jobs }).append(one)
+      this.#sealFullFresh(jobs)
+    } else {
+      this.#lateFor({ position, now, jobs }).append(one)
+      this.#sealFullLate(jobs)
+    }
+  }
+
+  /** Takes the parts of one record that came. */
+  #takeParts(offered: ReadonlyArray<OfferedRecord>, now: bigint, { jobs, refused }: Taking): void {
     const fitting: Array<OfferedRecord> = []
     for (const one of offered) {
       const reason = recordRefusal(asStored(one))?.message
@@ -120,25 +137,40 @@ export class Lanes {
     const isWhole = fitting.length === offered.length && offered.length === partsOf(offered)
     if (offered[0]!.attempt === 1 && !isWhole) this.#sealFresh(jobs)
     if (first === undefined) return
-    const { position } = first.record
-    if (first.attempt === 1 && isWhole) this.#takeFresh({ position, fitting, now, jobs })
-    else this.#takeLate({ position, fitting, now, jobs })
+    const placing = { position: first.record.position, now, jobs }
+    if (first.attempt === 1 && isWhole) {
+      const segment = this.#freshFor(placing)
+      for (const one of fitting) segment.append(one)
+      this.#sealFullFresh(jobs)
+    } else {
+      const segment = this.#lateFor(placing)
+      for (const one of fitting) segment.append(one)
+      this.#sealFullLate(jobs)
+    }
   }
 
-  #takeFresh({ fitting, jobs, now, position }: Fitting): void {
+  /** The segment that takes a first attempt at this position. */
+  #freshFor({ jobs, now, position }: Placing): OpenSegment {
     const isBeyond = this.#finishedUpTo === undefined || position > this.#finishedUpTo
     if (isBeyond && this.#fresh?.options.complete === false) this.#sealFresh(jobs)
     this.#fresh ??= this.#open(isBeyond, now)
-    for (const one of fitting) this.#fresh.append(one)
-    if (this.#fresh.isFull) this.#sealFresh(jobs)
+    return this.#fresh
   }
 
-  #takeLate({ fitting, jobs, now, position }: Fitting): void {
+  /** The segment that takes a later attempt at this position, or what is left of a first one. */
+  #lateFor({ jobs, now, position }: Placing): OpenSegment {
     if (position <= this.#lateLast) this.#sealLate(jobs)
     this.#late ??= this.#open(false, now)
-    for (const one of fitting) this.#late.append(one)
     this.#lateLast = position
-    if (this.#late.isFull) this.#sealLate(jobs)
+    return this.#late
+  }
+
+  #sealFullFresh(jobs: Array<SegmentJob>): void {
+    if (this.#fresh?.isFull === true) this.#sealFresh(jobs)
+  }
+
+  #sealFullLate(jobs: Array<SegmentJob>): void {
+    if (this.#late?.isFull === true) this.#sealLate(jobs)
   }
 
   #open(complete: boolean, opened: bigint): OpenSegment {

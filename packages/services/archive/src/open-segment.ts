@@ -6,7 +6,7 @@ import {
   segmentWriting,
   type SegmentOwner
 } from "@holdfast/client"
-import { type SealedSegment, SegmentBuilder, type SegmentRecord } from "@holdfast/segment"
+import { type NewRecord, type SealedSegment, SegmentBuilder } from "@holdfast/segment"
 import type { OfferedRecord } from "@holdfast/service-worker"
 import { Result } from "effect"
 import { SegmentContents } from "./segment-contents.ts"
@@ -20,10 +20,8 @@ export interface SegmentJob {
 }
 
 /** A record as segments hold it: user records keep their place in their message. */
-export const asStored = ({ part, record }: OfferedRecord): SegmentRecord => ({
-  ...record,
-  part: part?.index ?? 0
-})
+export const asStored = ({ part, record }: OfferedRecord): NewRecord =>
+  part === undefined ? record : { ...record, part: part.index }
 
 /** What makes one. */
 export interface OpenSegmentOptions {

@@ -18,7 +18,7 @@ import {
 } from "@holdfast/records"
 import { Duration, Effect, Option } from "effect"
 import { type Entry, entriesOf } from "./entries.ts"
-import { offersOf } from "./held-records.ts"
+import { addOffers } from "./held-records.ts"
 import type { OfferedRecord, PipelineError, ShardPipeline } from "./pipeline.ts"
 import type { ShardRun } from "./shard-run.ts"
 import { isTrusted } from "./source-check.ts"
@@ -139,18 +139,19 @@ const admit = (
   { bytes, held, isDamaged, parts, position }: Entry,
   { offered, seenAt }: { readonly offered: Array<OfferedRecord>; readonly seenAt: number }
 ): Refusal | undefined => {
-  const known = parts === undefined ? {} : { parts }
-  const admission = run.tracker.admit({ position, bytes, seenAt, ...known })
+  const admission = run.tracker.admit(
+    parts === undefined ? { position, bytes, seenAt } : { position, bytes, seenAt, parts }
+  )
   switch (admission._tag) {
     case "Admitted":
     case "Resumed": {
       if (held === undefined) return undefined
       const { ordinal } = admission
-      run.held.set(ordinal, held)
+      run.held.hold(ordinal, held)
       if (isDamaged) run.counters.damagedAggregates += 1
       if (held.parts !== undefined) countAggregate(run, held.parts.length)
       const finishedParts = admission._tag === "Resumed" ? admission.finished : undefined
-      for (const one of offersOf(held, { ordinal, attempt: 1, finishedParts })) offered.push(one)
+      addOffers(offered, held, { ordinal, attempt: 1, finishedParts })
       return undefined
     }
     case "Finished":

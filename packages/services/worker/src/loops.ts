@@ -3,7 +3,7 @@
  * Each has its own interval and goes on whether records come or not; none waits behind an offer.
  */
 import { Duration, Effect, Option } from "effect"
-import { offersOf } from "./held-records.ts"
+import { addOffers } from "./held-records.ts"
 import { endBy } from "./intake.ts"
 import type { OfferedRecord, PipelineError, ShardPipeline } from "./pipeline.ts"
 import type { ShardRun } from "./shard-run.ts"
@@ -80,13 +80,16 @@ export const retries = (run: ShardRun, pipeline: ShardPipeline) =>
     })
   )
 
-const dueRecords = (run: ShardRun): ReadonlyArray<OfferedRecord> =>
-  run.retries.takeDue(run.now()).flatMap(({ attempt, ordinal, parts }) => {
+const dueRecords = (run: ShardRun): ReadonlyArray<OfferedRecord> => {
+  const offers: Array<OfferedRecord> = []
+  for (const { attempt, ordinal, parts } of run.retries.takeDue(run.now())) {
     const held = run.held.get(ordinal)
-    if (held === undefined) return []
+    if (held === undefined) continue
     const finishedParts = run.tracker.finishedParts(ordinal)
-    return offersOf(held, { ordinal, attempt, finishedParts, onlyParts: parts })
-  })
+    addOffers(offers, held, { ordinal, attempt, finishedParts, onlyParts: parts })
+  }
+  return offers
+}
 
 /** Says which records are stuck when nothing has moved for too long; it stops nothing by itself. */
 export const stallAlarm = (run: ShardRun) => {

@@ -37,7 +37,8 @@ export class PendingLetters {
 
   /** Forgets all letters of a record that is finished. */
   forget(ordinal: Ordinal): void {
-    this.waiting.delete(ordinal)
+    // Asked once for every record, and next to none of them waits.
+    if (this.waiting.size > 0) this.waiting.delete(ordinal)
   }
 
   /** All of them as they are now, in the order of their records' first. */

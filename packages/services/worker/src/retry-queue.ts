@@ -39,7 +39,8 @@ export class RetryQueue {
 
   /** Forgets a record that is finished. */
   remove(ordinal: Ordinal): void {
-    this.waiting.delete(ordinal)
+    // Asked once for every record, and next to none of them waits.
+    if (this.waiting.size > 0) this.waiting.delete(ordinal)
   }
 
   /** Forgets everything. */

@@ -10,7 +10,7 @@ import { type ShardReader, Signal } from "@holdfast/records"
 import type { Clock } from "effect"
 import type { OpenRecord } from "./aggregates.ts"
 import type { WorkerConfig } from "./config.ts"
-import type { HeldRecord } from "./held-records.ts"
+import { HeldRecords } from "./held-records.ts"
 import { Latency } from "./latency.ts"
 import { monotonicMs } from "./monotonic.ts"
 import { PendingLetters } from "./pending-letters.ts"
@@ -77,7 +77,7 @@ export class ShardRun {
   readonly signal = new Signal()
   readonly retries = new RetryQueue()
   /** The records in flight, for further attempts; bounded by the tracker's limits. */
-  readonly held = new Map<Ordinal, HeldRecord>()
+  readonly held = new HeldRecords()
   /** Records that wait to be laid aside, and whether there is a place to lay them. */
   readonly letters = new PendingLetters()
   hasDeadLetters = false
@@ -149,7 +149,7 @@ export class ShardRun {
   /** Forgets a record that is finished. */
   forget(ordinal: Ordinal): void {
     this.settled += 1
-    this.held.delete(ordinal)
+    this.held.release(ordinal)
     this.retries.remove(ordinal)
     this.letters.forget(ordinal)
   }
