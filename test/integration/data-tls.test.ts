@@ -32,8 +32,10 @@ const shownBy = (of: Certificates) => [
   "--data-tls-key",
   of.client.key
 ]
-const known = () => [...trusting(certificates), ...shownBy(certificates)]
-const workerFlags = () => [...trusting(workerTrusts()), ...shownBy(certificates)]
+/** Everyone here demands TLS; all that is read, written and repaired is over it. */
+const demanding = "--data-tls-require"
+const known = () => [...trusting(certificates), ...shownBy(certificates), demanding]
+const workerFlags = () => [...trusting(workerTrusts()), ...shownBy(certificates), demanding]
 
 const chunkServer = () => [
   ...trusting(certificates),
@@ -41,7 +43,8 @@ const chunkServer = () => [
   certificates.server.cert,
   "--data-tls-key",
   certificates.server.key,
-  "--data-tls-verify"
+  "--data-tls-verify",
+  demanding
 ]
 
 const read = (...flags: ReadonlyArray<string>) =>

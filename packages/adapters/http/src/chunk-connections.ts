@@ -17,6 +17,8 @@ export interface ChunkTransportLimits {
 
 /** Begins requests on connections that are kept. */
 export interface ChunkConnections {
+  /** Whether an address of plain `http://` is refused. */
+  readonly requiresTls: boolean
   readonly request: (url: URL, options: RequestOptions) => ClientRequest
 }
 
@@ -24,10 +26,15 @@ export interface ChunkConnections {
 const idleMs = 20_000
 
 /** Connections that end with the scope; without certificates the system's authorities count. */
-export const makeConnections = (
-  limits: ChunkTransportLimits,
-  tls: FollowedTls | undefined
-): Effect.Effect<ChunkConnections, never, Scope.Scope> => {
+export const makeConnections = ({
+  limits,
+  requiresTls,
+  tls
+}: {
+  readonly limits: ChunkTransportLimits
+  readonly requiresTls: boolean
+  readonly tls: FollowedTls | undefined
+}): Effect.Effect<ChunkConnections, never, Scope.Scope> => {
   const kept = {
     keepAlive: true,
     maxSockets: limits.connectionsPerServerMax,
@@ -48,6 +55,7 @@ export const makeConnections = (
       })
   ).pipe(
     Effect.map(({ plain, secure }) => ({
+      requiresTls,
       request: (url, options) => {
         if (url.protocol !== "https:") return request(url, { ...options, agent: plain })
         const context = tls === undefined ? {} : { secureContext: tls.present().context }

@@ -55,13 +55,20 @@ const transportError = (
 const protocols = new Set(["http:", "https:"])
 
 const parseUrl = (options: ChunkRequestOptions): Result.Result<URL, ChunkTransportError> => {
-  const url = URL.parse(options.path, options.baseUrl)
-  return url === null || !protocols.has(url.protocol)
-    ? Result.fail(
-        transportError(options, "invalid", `${options.baseUrl} is no address of http or https`)
-      )
+  const { baseUrl, connections, path } = options
+  const url = URL.parse(path, baseUrl)
+  if (url === null || !protocols.has(url.protocol)) {
+    const message = `${baseUrl} is no address of http or https`
+    return Result.fail(transportError(options, "invalid", message))
+  }
+  // Before anything is sent: the capability in the headers is a secret, too.
+  return connections.requiresTls && url.protocol !== "https:"
+    ? Result.fail(transportError(options, "untrusted", `${baseUrl}: ${plainTextRefused}`))
     : Result.succeed(url)
 }
+
+const plainTextRefused =
+  "it is reached in plain text, and this process demands TLS on the data path; give that chunk server a certificate"
 
 /** What was heard of the server. */
 interface Seen {

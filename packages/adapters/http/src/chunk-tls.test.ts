@@ -29,6 +29,7 @@ const day = 86_400_000
 const past = { notBefore: new Date(Date.now() - 2 * day), notAfter: new Date(Date.now() - day) }
 
 interface Client {
+  readonly requiresTls?: boolean
   readonly ca?: string
   readonly own?: TestCertificate
 }
@@ -37,7 +38,7 @@ const clientLayer = (folder: CertificateFolder, client: Client | undefined) =>
   client === undefined
     ? Effect.succeed(layerChunkTransport)
     : Effect.map(followTlsFiles(folder.writeAll("client", client)), (tls) =>
-        layerChunkTransportWith({ tls })
+        layerChunkTransportWith({ tls, requiresTls: client.requiresTls === true })
       )
 
 /** A server with TLS; `demands` a certificate of its clients or not. */
@@ -141,6 +142,29 @@ describe("trust on the data path", () => {
       })
     )
   }
+
+  it.live("a client that demands TLS sends nothing to a plain server, and uses one of TLS", () =>
+    Effect.gen(function* () {
+      const folder = yield* certificateFolder
+      const plain = yield* startServer("d1").pipe(
+        Effect.provide(
+          yield* Layer.build(Layer.merge(layerChunkEndpointWith({}), layerChunkTransport))
+        )
+      )
+      plain.copies.set("7/3/11", patterned(10))
+      const secure = yield* serve(folder, false)
+      secure.copies.set("7/3/11", patterned(10))
+      const easy = yield* clientLayer(folder, { ca: authority.cert })
+      assert.strictEqual(yield* readFrom(plain.target).pipe(Effect.provide(easy)), 10)
+      const strict = yield* clientLayer(folder, { ca: authority.cert, requiresTls: true })
+      assert.strictEqual(
+        yield* refusalOf(plain.target).pipe(Effect.provide(strict)),
+        "untrusted: http://127.0.0.1: it is reached in plain text, and this process demands TLS on the data path; give that chunk server a certificate"
+      )
+      expectUntouched(plain)
+      assert.strictEqual(yield* readFrom(secure.target).pipe(Effect.provide(strict)), 10)
+    })
+  )
 
   const servers: ReadonlyArray<readonly [name: string, request: CertificateRequest, said: RegExp]> =
     [

@@ -10,18 +10,22 @@ export interface ChunkTransportOptions {
   readonly limits?: ChunkTransportLimits
   /** Whom it trusts, and who it is; absent, the system's authorities are trusted. */
   readonly tls?: FollowedTls
+  /** Refuse chunk servers whose address is one of plain `http://`; they are let be by default. */
+  readonly requiresTls?: boolean
 }
 
 const defaultLimits: ChunkTransportLimits = { connectionsPerServerMax: 64, connectionsMax: 256 }
 
 /** A client whose connections go with the layer. */
-export const layerChunkTransportWith = (
-  options: ChunkTransportOptions
-): Layer.Layer<ChunkTransport> =>
+export const layerChunkTransportWith = ({
+  limits = defaultLimits,
+  requiresTls = false,
+  tls
+}: ChunkTransportOptions): Layer.Layer<ChunkTransport> =>
   Layer.effect(
     ChunkTransport,
     Effect.map(
-      makeConnections(options.limits ?? defaultLimits, options.tls),
+      makeConnections({ limits, requiresTls, tls }),
       (connections): ChunkTransport["Service"] => ({
         write: (wanted) => writeChunk(connections, wanted),
         read: (wanted) => readChunk(connections, wanted)

@@ -19,6 +19,10 @@ export const dataTlsSettings = {
   dataTlsKey: optionalText(PlainText, {
     description: "The private key (PEM file) of that certificate",
     variables: ["HOLDFAST_DATA_TLS_KEY"]
+  }),
+  dataTlsRequire: booleanSetting({
+    description: "Refuse chunk servers that are reached by plain http://",
+    variables: ["HOLDFAST_DATA_TLS_REQUIRE"]
   })
 }
 

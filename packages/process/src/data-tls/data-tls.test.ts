@@ -78,6 +78,9 @@ describe("the settings of the data path", () => {
       assert.match(yield* serverRefusal(verify), /^--data-tls-verify needs/)
       assert.match(yield* serverRefusal({ ...all, ...verify }), /^--data-tls-verify needs/)
       assert.strictEqual(yield* serverRefusal({ ...all, ...verify, HOLDFAST_DATA_TLS_CA }), "")
+      const require = { HOLDFAST_DATA_TLS_REQUIRE: "true" }
+      assert.match(yield* serverRefusal(require), /^--data-tls-require needs --data-tls-cert/)
+      assert.strictEqual(yield* serverRefusal({ ...all, ...require }), "")
     })
   )
 })

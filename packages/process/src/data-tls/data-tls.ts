@@ -81,14 +81,17 @@ const follow = (
     })
   )
 
-const transportOf = (tls: FollowedTls | undefined): Layer.Layer<ChunkTransport> =>
-  layerChunkTransportWith(tls === undefined ? {} : { tls })
+const transportOf = (
+  { dataTlsRequire: requiresTls }: DataTlsValues,
+  tls: FollowedTls | undefined
+): Layer.Layer<ChunkTransport> =>
+  layerChunkTransportWith(tls === undefined ? { requiresTls } : { requiresTls, tls })
 
 /** A client of the data path that trusts whom the settings name. */
 export const dataTransportLayer = (
   values: DataTlsValues
 ): Layer.Layer<ChunkTransport, CommandFailure> =>
-  Layer.unwrap(Effect.map(follow(values), transportOf))
+  Layer.unwrap(Effect.map(follow(values), (tls) => transportOf(values, tls)))
 
 /** Both sides of a chunk server: what it listens with, and how it reaches the other servers. */
 export interface DataPathOfServer {
@@ -101,7 +104,7 @@ export const openDataPath = (
   values: DataTlsServerValues
 ): Effect.Effect<DataPathOfServer, CommandFailure, Scope.Scope> =>
   Effect.map(follow(values), (files) => ({
-    transport: transportOf(files),
+    transport: transportOf(values, files),
     ...(files === undefined || values.dataTlsCert === undefined
       ? {}
       : { endpointTls: { files, demandsClientCertificate: values.dataTlsVerify } })
@@ -118,6 +121,12 @@ export const checkDataPath = (values: DataTlsServerValues): Effect.Effect<void, 
       return yield* failure(
         "--data-tls-verify needs --data-tls-cert, --data-tls-key and --data-tls-ca: " +
           "it demands certificates of that authority"
+      )
+    }
+    if (values.dataTlsRequire && values.dataTlsCert === undefined) {
+      return yield* failure(
+        "--data-tls-require needs --data-tls-cert and --data-tls-key: " +
+          "without them this server itself is reached by plain http://"
       )
     }
     if (Option.isNone(names)) return
