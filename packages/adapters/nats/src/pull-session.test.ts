@@ -5,8 +5,8 @@ import { openPullSession, type PullListener, type PullRequest } from "./pull-ses
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const nothing = new Uint8Array(0)
-const delivery = (order: number, position = order): MessageBytes => ({
-  subject: bytes("s.a"),
+const delivery = (order: number, position = order, subject = "s.a"): MessageBytes => ({
+  subject: bytes(subject),
   reply: bytes(`$JS.ACK.s.c.1.${position}.${order}.1700000000000000000.9`),
   headerBlock: nothing,
   data: bytes("x")
@@ -23,6 +23,7 @@ const makeSession = (limits = { records: 4, bytes: 1_000 }) => {
   const listeners = new Map<string, PullListener>()
   const asked: Array<{ readonly inbox: string; readonly request: PullRequest }> = []
   const positions: Array<number> = []
+  const subjects: Array<Uint8Array> = []
   const ends: Array<string> = []
   const held = { records: 0, bytes: 0 }
   const session = openPullSession({
@@ -37,14 +38,28 @@ const makeSession = (limits = { records: 4, bytes: 1_000 }) => {
     heartbeatMs: 1_000,
     limits,
     held: () => held,
-    onRecord: ({ position }) => void positions.push(Number(position)),
+    onRecord: ({ position, subject }) => {
+      positions.push(Number(position))
+      subjects.push(subject)
+    },
     onEnd: ({ reason }) => void ends.push(reason)
   })
   const send = (inbox: string, message: MessageBytes) => listeners.get(inbox)?.onMessage(message)
-  return { session, listeners, asked, positions, ends, held, send }
+  return { session, listeners, asked, positions, subjects, ends, held, send }
 }
 
 describe("a pull session", () => {
+  it("gives each record its own subject; neighbours of one subject share its bytes", () => {
+    const { send, subjects } = makeSession()
+    const given = ["s.a", "s.a", "s.b", ""]
+    given.forEach((subject, index) => send("inbox-1", delivery(index + 1, index + 1, subject)))
+    assert.deepStrictEqual(
+      subjects.map((subject) => new TextDecoder().decode(subject)),
+      given
+    )
+    assert.strictEqual(subjects[0], subjects[1])
+  })
+
   it("has two requests under way, each with a heartbeat, and makes a finished one again", () => {
     const { asked, send, positions } = makeSession()
     assert.deepStrictEqual(

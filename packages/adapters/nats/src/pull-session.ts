@@ -91,6 +91,7 @@ const nanosPerMillisecond = 1_000_000
 /** Opens a session on a consumer that exists. */
 export const openPullSession = (options: SessionOptions): PullSession => {
   const readDelivery = makeDeliveryReader()
+  const readRecord = makeRecordReader()
   let expectedOrder = 1
   let isOpen = true
   // Set when the next record is larger than the byte limit; it is then asked for by itself.
@@ -147,7 +148,7 @@ export const openPullSession = (options: SessionOptions): PullSession => {
     expectedOrder += 1
     nextIsLarge = false
     slot.received += 1
-    options.onRecord(recordOf(parts, info), info, parts.reply)
+    options.onRecord(readRecord(parts, info), info, parts.reply)
     slot.askedRecords -= 1
     if (slot.askedRecords === 0) free(slot)
   }
@@ -201,10 +202,27 @@ export const openPullSession = (options: SessionOptions): PullSession => {
 
 const noHeaders: SourceRecord["headers"] = []
 
-const recordOf = (parts: MessageBytes, info: DeliveryInfo): SourceRecord => ({
-  position: BigInt(info.position),
-  timestamp: info.timestamp,
-  subject: parts.subject,
-  headers: parts.headerBlock.length === 0 ? noHeaders : parseHeaderBlock(parts.headerBlock),
-  data: parts.data
-})
+const isSame = (one: Uint8Array, other: Uint8Array): boolean => {
+  if (one.length !== other.length) return false
+  for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false
+  return true
+}
+
+/**
+ * Makes records of messages. Neighbours of one subject share its bytes: a view of a record's own
+ * would live as long as the record is in flight, which costs the collector of garbage more than
+ * comparing does.
+ */
+const makeRecordReader = () => {
+  let subject: Uint8Array = new Uint8Array(0)
+  return (parts: MessageBytes, info: DeliveryInfo): SourceRecord => {
+    if (!isSame(subject, parts.subject)) subject = parts.subject
+    return {
+      position: BigInt(info.position),
+      timestamp: info.timestamp,
+      subject,
+      headers: parts.headerBlock.length === 0 ? noHeaders : parseHeaderBlock(parts.headerBlock),
+      data: parts.data
+    }
+  }
+}
