@@ -8,7 +8,7 @@ import { startNatsServer } from "./nats-server.ts"
 
 /** The stream of all benchmarks. */
 export const stream = "bench"
-/** How many records are in it, and the bytes of each. */
+/** How many records are in it where a benchmark asks for no other number, and the bytes of each. */
 export const recordCount = 200_000
 const recordBytes = 256
 const publishedAtOnce = 20_000
@@ -16,15 +16,15 @@ const publishedAtOnce = 20_000
 const window = 8_192
 
 /** A rate, in records a second. */
-export const rateSince = (started: number): number =>
-  recordCount / ((performance.now() - started) / 1000)
+export const rateSince = (started: number, count = recordCount): number =>
+  count / ((performance.now() - started) / 1000)
 
 /** The figure in the middle. */
 export const median = (figures: ReadonlyArray<number>): number =>
   [...figures].sort((left, right) => left - right)[Math.floor(figures.length / 2)] ?? 0
 
 /** A server of its own, and a connection to it, with the stream filled; says how fast that was. */
-export const fullStream = Effect.gen(function* () {
+export const fullStreamOf = Effect.fnUntraced(function* (count: number) {
   const server = yield* Effect.acquireRelease(
     Effect.promise(() => startNatsServer()),
     (started) => Effect.promise(() => started.stop())
@@ -35,13 +35,17 @@ export const fullStream = Effect.gen(function* () {
   const subject = new TextEncoder().encode("bench.a")
   const data = new Uint8Array(recordBytes).fill(120)
   const started = performance.now()
-  for (let sent = 0; sent < recordCount; sent += publishedAtOnce) {
+  for (let sent = 0; sent < count; sent += publishedAtOnce) {
     yield* publisher.publish(
       Array.from({ length: publishedAtOnce }, () => ({ subject, headers: [], data }))
     )
   }
-  return { connection, published: rateSince(started), url: server.url }
+  const published = rateSince(started, count)
+  return { connection, published, url: server.url, serverPid: server.pid() }
 })
+
+/** The same with the usual number of records. */
+export const fullStream = fullStreamOf(recordCount)
 
 /** How a bare consumer acknowledges: not at all, each record, or all up to every so many. */
 export type BareMode =
@@ -62,7 +66,7 @@ const policyOf = (mode: BareMode) => {
 }
 
 /** Reads the whole stream by the library's own consumer; answers the rate. */
-export const readBare = (connection: ManagedConnection, mode: BareMode) =>
+export const readBare = (connection: ManagedConnection, mode: BareMode, total = recordCount) =>
   Effect.promise(async () => {
     const manager = await jetstreamManager(connection.native)
     const { name } = await manager.consumers.add(stream, {
@@ -91,11 +95,11 @@ export const readBare = (connection: ManagedConnection, mode: BareMode) =>
       callback: (message) => {
         count += message.data.length > 0 ? 1 : 0
         if (isDue()) message.ack()
-        if (count === recordCount) finish()
+        if (count === total) finish()
       }
     })
     await finished
-    const rate = rateSince(started)
+    const rate = rateSince(started, total)
     messages.stop()
     await manager.consumers.delete(stream, name)
     return rate
