@@ -36,6 +36,7 @@ import type { Device } from "./model.ts"
 import { refuse, type Refusal } from "./refusal.ts"
 import { planRepair } from "./repair.ts"
 import { grantReport, type ReportWanted } from "./report.ts"
+import { noteDip } from "./safe-mode-measure.ts"
 import { inSafeMode } from "./safe-mode-view.ts"
 import { tellDeletions, type DeletionCommand } from "./tell-deletions.ts"
 
@@ -128,6 +129,7 @@ export const heartbeat = (
   }
   takeOutcomes(draft, beat)
   takeChanges(draft, beat)
+  noteDip(draft)
   if (beat.outcomes.length > 0 && claimed.some((said) => isIdle(draft, said))) planRepair(draft)
   if (beat.goodbye) {
     for (const { deviceId } of claimed) sayGoodbye(draft, deviceId)

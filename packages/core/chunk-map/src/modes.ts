@@ -19,6 +19,7 @@ import { takeOut } from "./liveness.ts"
 import type { DesiredMode, Device } from "./model.ts"
 import { releaseUnreported } from "./quarantine.ts"
 import { refuse, type Refusal } from "./refusal.ts"
+import { noteDip } from "./safe-mode-measure.ts"
 import { countSlots, COUNTED } from "./slots.ts"
 
 /** An operator's word on a device. */
@@ -63,6 +64,7 @@ const change = (draft: Draft, device: Device, desired: DesiredMode): void => {
   beginPasses(draft, device)
   const present = deviceAt(draft, device.index)
   if (desired === "removed" && present !== undefined) releaseUnreported(draft, present, -2)
+  noteDip(draft)
 }
 
 /** Passes of the sweep under another mode say nothing of this one, nor does the rest of one. */

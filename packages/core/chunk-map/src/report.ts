@@ -18,6 +18,7 @@ import { takeCopy } from "./merge.ts"
 import type { Device, ReportProgress } from "./model.ts"
 import { releaseUnreported } from "./quarantine.ts"
 import { refuse, type Refusal } from "./refusal.ts"
+import { noteDip } from "./safe-mode-measure.ts"
 import { RETIRED } from "./slots.ts"
 
 /** One part of a report. */
@@ -142,7 +143,10 @@ const takePart = (
     leaseUntil: draft.now + draft.settings.reportLeaseMs
   }
   putDevice(draft, { ...(draft.devices.get(device.deviceId) ?? device), report: progress })
-  if (part.last) finishReport(draft, { ...device, report: progress }, slot)
+  if (part.last) {
+    finishReport(draft, { ...device, report: progress }, slot)
+    noteDip(draft)
+  }
   return Result.succeed({ accepted: part.copies.length, complete: part.last })
 }
 

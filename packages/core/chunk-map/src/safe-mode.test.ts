@@ -2,6 +2,7 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { free } from "./free.ts"
 import { locate } from "./locate.ts"
+import { setMode } from "./modes.ts"
 import { setSafeMode, viewSafeMode } from "./safe-mode.ts"
 import { status } from "./status.ts"
 import { Cluster, codeOf, succeed } from "./testing/cluster.ts"
@@ -99,6 +100,38 @@ describe("metadata-T3, metadata-W3: safe mode by threshold", () => {
     expect(view(cluster).phase).toBe("extension")
     cluster.rounds(6)
     expect(view(cluster).phase).toBe("off")
+  })
+
+  it("so does one between two ticks: a host that is started again and reports at once", () => {
+    const cluster = starting(100, 0, { extensionMs: 30_000 })
+    cluster.rounds(22)
+    cluster.restartServer("h1")
+    cluster.beat("h1")
+    cluster.rounds(20)
+    expect(view(cluster).phase).toBe("extension")
+    cluster.rounds(12)
+    expect(view(cluster).phase).toBe("off")
+  })
+
+  it("so does a copy that turns out to be gone, or an operator who takes a device out", () => {
+    for (const lose of [
+      (cluster: Cluster) => {
+        const server = cluster.server("h1")
+        const [gone] = cluster.disk("a").copies.values()
+        if (gone === undefined) throw new Error("the disk is empty")
+        cluster.disk("a").copies.delete(nameOf(gone))
+        cluster.restartServer("h1")
+        cluster.beat(server.hostId)
+      },
+      (cluster: Cluster) =>
+        cluster.run((draft) => setMode(draft, { deviceId: "a", desired: "removed" }))
+    ]) {
+      const cluster = starting(100, 0, { extensionMs: 30_000, safeModeThreshold: 1 })
+      cluster.rounds(3)
+      expect(view(cluster).phase).toBe("extension")
+      lose(cluster)
+      expect(view(cluster).phase).toBe("pending")
+    }
   })
 
   it("entered by hand it stays, whatever is reported, until it is left by hand", () => {

@@ -7,7 +7,7 @@
  *      └───────────────── a dip ──────────────────┘
  * ```
  * 1. What is expected comes from the durable record: every committed chunk; what is there are the
- *    chunks with at least one copy on a device that reported.
+ *    chunks with at least one copy on a device that reported, without a gap for the extension.
  * 2. It never leaves by itself while a device holds versions that the journal never gave out: the
  *    record may be older than the data. Only `force` leaves then, and lifts the marks by a whole
  *    block above them.
@@ -15,14 +15,12 @@
  * 4. The tip says in words what is missing and how long it still takes.
  */
 import * as Result from "effect/Result"
-import { eachCount } from "./counts.ts"
 import { allDevices } from "./devices.ts"
 import { liftMarks, type Draft } from "./draft.ts"
-import { FUTURE, FUTURE_BYTES } from "./figures.ts"
 import { takeOut } from "./liveness.ts"
 import { refuse, type Refusal } from "./refusal.ts"
+import { isSatisfied, measure, type Measure, noteDip } from "./safe-mode-measure.ts"
 import { inSafeMode } from "./safe-mode-view.ts"
-import { countSlots, LOCATED } from "./slots.ts"
 
 /** What safe mode waits for. */
 export interface SafeModeView {
@@ -40,39 +38,6 @@ export interface SafeModeView {
 export interface SetSafeMode {
   readonly action: "enter" | "leave" | "force"
 }
-
-interface Measure {
-  readonly reported: number
-  readonly needed: number
-  readonly devices: number
-  readonly futureCopies: number
-  readonly futureBytes: number
-}
-
-const measure = (draft: Draft): Measure => {
-  let reported = 0
-  eachCount(draft.counts, (set, _goal, chunks) => {
-    if (countSlots(draft.sets, draft.slots, set, LOCATED) > 0) reported += chunks
-  })
-  const wanted = Math.ceil(draft.chunks.size * draft.settings.safeModeThreshold - 1e-9)
-  const all = allDevices(draft)
-  let futureCopies = 0
-  let futureBytes = 0
-  for (const device of all) {
-    futureCopies += draft.figures.get(device.index, FUTURE)
-    futureBytes += draft.figures.get(device.index, FUTURE_BYTES)
-  }
-  return {
-    reported,
-    needed: Math.max(0, wanted - reported),
-    devices: all.filter((device) => device.serving).length,
-    futureCopies,
-    futureBytes
-  }
-}
-
-const isSatisfied = (draft: Draft, { needed, devices, futureCopies }: Measure): boolean =>
-  needed === 0 && devices >= draft.settings.devicesMin && futureCopies === 0
 
 const tipOf = (draft: Draft, found: Measure): string => {
   const { safeMode } = draft.scalars
@@ -126,11 +91,7 @@ export const judgeSafeMode = (draft: Draft): void => {
   const { scalars, settings, now } = draft
   const { safeMode } = scalars
   if (safeMode.manual || safeMode.phase === "off") return
-  const satisfied = isSatisfied(draft, measure(draft))
-  if (!satisfied) {
-    if (safeMode.phase === "extension") scalars.safeMode = { ...safeMode, phase: "pending" }
-    return
-  }
+  if (!isSatisfied(draft, measure(draft))) return noteDip(draft)
   const extensionUntil =
     safeMode.phase === "extension" ? safeMode.extensionUntil : now + settings.extensionMs
   if (now >= extensionUntil) leave(draft)
