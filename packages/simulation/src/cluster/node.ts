@@ -54,6 +54,11 @@ export class SimulatedNode<Service> {
     return this.#process?.state === "paused"
   }
 
+  /** How often it has started. */
+  get starts(): number {
+    return this.#starts
+  }
+
   /** Its name and how often it has started. */
   get life(): string {
     return `${this.name}, life ${this.#starts}`

@@ -37,7 +37,8 @@ export const diskBytes = 64 * 1024 * 1024
 /** A bit that is turned over; the same fault turns it back. */
 export interface Damage {
   readonly flip: DiskFault
-  readonly atMicros: number
+  /** How often its reader had started before it. */
+  readonly startsBefore: number
 }
 
 /** What the processes of one simulation share. */

@@ -14,11 +14,15 @@ const journalDisk = "metadata"
 const journalFile = "journal"
 const heardMillis = 2_000
 
-/** Turns a bit over; the same again turns it back. */
-const damage = (site: Site, disk: string, flip: Flip): void => {
+/** Turns a bit over; the same again turns it back. The reader of the disk is down. */
+const damage = (
+  site: Site,
+  disk: string,
+  { flip, startsBefore }: { readonly flip: Flip; readonly startsBefore: number }
+): void => {
   site.trace.add(`damage ${disk}: ${flip.key}`)
   Effect.runSync(site.disk(disk).apply(flip))
-  site.damaged.set(disk, { flip, atMicros: site.time.nowMicros })
+  site.damaged.set(disk, { flip, startsBefore })
 }
 
 const mend = (site: Site, disk: string): boolean => {
@@ -45,7 +49,8 @@ export const damageJournal = (
   const key = damageable[fault.pick % Math.max(1, damageable.length)]
   if (key !== undefined) {
     const byte = fault.byte % (cells.get(key)?.bytes.length ?? 1)
-    damage(site, journalDisk, { _tag: "FlipBit", file: journalFile, key, byte, bit: fault.bit })
+    const flip = { _tag: "FlipBit", file: journalFile, key, byte, bit: fault.bit } as const
+    damage(site, journalDisk, { flip, startsBefore: metadata.starts })
   }
   metadata.start()
 }
@@ -69,9 +74,11 @@ export const damageIdentity = (
   const length = site.disk(device).cells(file).get("identity")?.bytes.length ?? 0
   if (site.damaged.has(device) || length === 0) return
   const host = hostOf(cluster, device)
-  host?.kill()
-  damage(site, device, { _tag: "FlipBit", file, key: "identity", byte: fault.byte % length, bit })
-  host?.start()
+  if (host === undefined) return
+  host.kill()
+  const flip = { _tag: "FlipBit", file, key: "identity", byte: fault.byte % length, bit } as const
+  damage(site, device, { flip, startsBefore: host.starts })
+  host.start()
 }
 
 /** Puts an identity right again; its host finds it there by itself. */

@@ -8,18 +8,15 @@
 import type { SimulatedCluster } from "../cluster/cluster.ts"
 import type { Oracle } from "./oracle.ts"
 
-/** What was said before the damage may still be on its way. */
-const onItsWayMicros = 5_000_000
-
 /** Judges what is served on damaged disks. */
 export const makeDamageOracle = ({ metadata, site }: SimulatedCluster): Oracle => ({
   watch: {
-    heartbeatAnswered: ({ devices, hostId }, { refused }) => {
+    heartbeatAnswered: ({ devices, hostId, incarnation }, { refused }) => {
       for (const { deviceId } of devices) {
         const damage = site.damaged.get(deviceId)
-        const isLate =
-          damage !== undefined && site.time.nowMicros - damage.atMicros > onItsWayMicros
-        if (!isLate || refused.some((one) => one.deviceId === deviceId)) continue
+        // What was said before the damage may still be on its way, to a service that stands still.
+        const isSaidSince = damage !== undefined && incarnation > damage.startsBefore
+        if (!isSaidSince || refused.some((one) => one.deviceId === deviceId)) continue
         site.report("damage-guessed", `${hostId} serves ${deviceId}, whose identity is damaged`)
       }
     }
