@@ -8,6 +8,8 @@
  * 2. A listing visits copies in (file, chunk, version) order. A change of a copy during it counts
  *    once, whether the listing passed the copy before or passes it after.
  * 3. Whatever made the sum wrong, the next listing puts it right.
+ * 4. A sum that cannot be, as when copies go that no listing has counted, is told as that of
+ *    nothing: a heartbeat can carry it, and the service, which holds another, asks for a listing.
  */
 import type { ChunkName } from "@holdfast/storage"
 import { type Digest, digestAdd, digestRemove, emptyDigest } from "@holdfast/chunk-map"
@@ -64,7 +66,7 @@ export const makeCopyLedger = (): CopyLedger => {
   let digest = emptyDigest
   let listing: Listing | undefined
   return {
-    digest: () => digest,
+    digest: () => (digest.count < 0 ? emptyDigest : digest),
     added: (chunk) => {
       digest = add(digest, chunk)
       if (listing !== undefined) change(listing, chunk, true)
