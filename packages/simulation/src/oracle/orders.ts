@@ -104,10 +104,12 @@ class Orders {
     }
   }
 
-  told({ changes }: Heartbeat, { commands, reportsWanted }: HeartbeatAnswer): void {
+  told({ changes }: Heartbeat, { commands, refused, reportsWanted }: HeartbeatAnswer): void {
     for (const change of changes) {
       const { chunk, deviceId } = change
-      if (change._tag === "Bad") this.#bad.set(placeOf(deviceId, chunk), deviceId)
+      // A host that may not serve a device, as its disk is a copy, says nothing of the right one.
+      const isHeard = refused.every((one) => one.deviceId !== deviceId)
+      if (change._tag === "Bad" && isHeard) this.#bad.set(placeOf(deviceId, chunk), deviceId)
     }
     for (const { deviceId } of reportsWanted) this.#forgetBad(deviceId)
     for (const command of commands) {
