@@ -8,12 +8,11 @@
  *    copy is acknowledged (`settleFreed`).
  */
 import * as Result from "effect/Result"
-import { queueDeletion } from "./deletions.ts"
 import { deviceOfOpenSlot, knowledgeIsFull } from "./devices.ts"
 import type { Draft } from "./draft.ts"
 import { compareChunks, type ChunkKey, type ChunkVersion, keyBehind } from "./identity.ts"
 import { abandonLease, keepChunkId } from "./lease.ts"
-import { judgeOddAnew } from "./merge.ts"
+import { judgeOddAnew, takeCopy } from "./merge.ts"
 import type { Freed, FreeResult } from "./model.ts"
 import { findRecord, type ChunkRecord } from "./packed-tree.ts"
 import { dropFromRepair } from "./repair-class.ts"
@@ -78,7 +77,9 @@ const freeOne = (draft: Draft, chunk: ChunkVersion): FreeResult => {
     // under way has named already does not come again.
     if (device.slot === slot && !device.serving) continue
     const copy = { fileId, chunkId, version, length, checksum }
-    queueDeletion(draft, { device: device.index, copy, reason: "freed", heldBy: slot })
+    // As the map takes it now that the record is gone; where both the present slot of a device and
+    // its report under way name it, it passes to the report.
+    takeCopy(draft, device, copy, { slot, reported: device.slot !== slot, counted: true })
   }
   judgeOddAnew(draft, chunk)
   return "freed"

@@ -17,7 +17,7 @@ type Step =
   | { readonly kind: "rewrite"; readonly which: number; readonly on: ReadonlyArray<string> }
   | { readonly kind: "free"; readonly which: number }
   | { readonly kind: "kill" | "start" | "hold" | "release" | "lose-reply"; readonly host: string }
-  | { readonly kind: "freeze" | "thaw"; readonly host: string }
+  | { readonly kind: "freeze" | "thaw" | "begin-report"; readonly host: string }
   | { readonly kind: "corrupt"; readonly host: string; readonly which: number }
   | { readonly kind: "rounds"; readonly count: number }
   | { readonly kind: "restart-service" }
@@ -51,7 +51,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
           "release",
           "lose-reply",
           "freeze",
-          "thaw"
+          "thaw",
+          "begin-report",
+          "begin-report"
         ] as const)
       ),
       host
@@ -143,6 +145,9 @@ const take = (cluster: Cluster, one: Step, damaged: Set<string>): void => {
     case "lose-reply":
       if (cluster.server(one.host).alive) cluster.sign(one.host)
       return
+    case "begin-report":
+      if (cluster.server(one.host).alive) cluster.beginReport(one.host)
+      return
     case "freeze":
     case "thaw": {
       const desired = one.kind === "freeze" ? "frozen" : "normal"
@@ -222,7 +227,7 @@ describe("random lives", () => {
         })
         for (const name of before) expectServed(cluster, name)
       }),
-      { numRuns: 60 }
+      { numRuns: 120 }
     )
   }, 60_000)
 })

@@ -2,6 +2,7 @@
 import * as Result from "effect/Result"
 import { expect } from "vitest"
 import { alloc, createFile } from "../alloc.ts"
+import { putDevice } from "../devices.ts"
 import { openDraft, sealDraft, type Alarm, type Draft } from "../draft.ts"
 import { emptyState } from "../empty-state.ts"
 import { heartbeat, type HeartbeatReply } from "../heartbeat.ts"
@@ -12,7 +13,7 @@ import type { Allocation, Published, State } from "../model.ts"
 import { publish, type Receipt } from "../publish.ts"
 import { recover } from "../recover.ts"
 import type { Refusal } from "../refusal.ts"
-import { takeReport } from "../report.ts"
+import { grantReport, takeReport } from "../report.ts"
 import { defaultSettings, type Settings } from "../settings.ts"
 import { tick } from "../tick.ts"
 import { carryOut, digestOf, nameOf, usedBytes, type Disk, type Server } from "./disks.ts"
@@ -156,14 +157,28 @@ export class Cluster {
     return servers.flatMap((server) => server.disks).find((disk) => disk.deviceId === deviceId)
   }
 
-  /** Sends a full report of a disk. */
-  report(hostId: string, deviceId: string, lease: number): void {
+  /** Has a serving device asked for a report, as when its digest is wrong; sends the first part. */
+  beginReport(hostId: string): void {
+    succeed(this.sign(hostId))
+    for (const { deviceId } of this.server(hostId).disks) {
+      const wanted = this.run((draft) => {
+        const device = draft.devices.get(deviceId)
+        if (device?.serving !== true) return null
+        putDevice(draft, { ...device, fresh: false })
+        return grantReport(draft, { ...device, fresh: false })
+      })
+      if (wanted !== null) this.report(hostId, deviceId, wanted.lease, 1)
+    }
+  }
+
+  /** Sends a full report of a disk, or only so many parts of it. */
+  report(hostId: string, deviceId: string, lease: number, partsMax = Infinity): void {
     const server = this.server(hostId)
     const disk = this.disk(deviceId)
     const copies = [...disk.copies.values()]
     const partMax = this.settings.reportPartMax
     const parts = Math.max(1, Math.ceil(copies.length / partMax))
-    for (let part = 0; part < parts; part++) {
+    for (let part = 0; part < Math.min(parts, partsMax); part++) {
       const outcome = this.run((draft) =>
         takeReport(draft, {
           hostId,
@@ -173,7 +188,7 @@ export class Cluster {
           lease,
           reportId: `report-${lease}`,
           part,
-          last: part === parts - 1,
+          last: part === parts - 1 && parts <= partsMax,
           copies: copies.slice(part * partMax, (part + 1) * partMax)
         })
       )
