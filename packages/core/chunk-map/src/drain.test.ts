@@ -211,6 +211,34 @@ describe("drains end", () => {
     for (const chunk of chunks) expect(holders(cluster, chunk)).toBe("bc")
   })
 
+  it("metadata-B45: a device that dies in its drain stays while of a chunk no copy is left", () => {
+    const cluster = setUp(["a", "b"])
+    const chunk = cluster.write(["a"], { goal: 1 })
+    cluster.server("hb").holdCommands = true
+    drain(cluster, "a")
+    cluster.rounds(2)
+    cluster.server("ha").alive = false
+    cluster.rounds(200)
+    expect(viewOf(cluster, "a")?.device.liveness).toBe("dead")
+    expect(modeOf(cluster, "a")).toBe("draining")
+    expect(reasons(cluster, "a")).toEqual(["0 missing"])
+    cluster.server("hb").holdCommands = false
+    cluster.restartServer("ha")
+    cluster.rounds(60)
+    expect(modeOf(cluster, "a")).toBe("removed")
+    expect(holders(cluster, chunk)).toBe("b")
+  })
+
+  it("and goes when others hold all of it", () => {
+    const cluster = setUp(["a", "b", "c"])
+    const chunk = cluster.write(["a", "b"])
+    cluster.server("ha").alive = false
+    drain(cluster, "a")
+    cluster.rounds(200)
+    expect(modeOf(cluster, "a")).toBe("removed")
+    expect(holders(cluster, chunk)).toBe("bc")
+  })
+
   it("metadata-B49: it goes on with what is there while other devices are away", () => {
     const cluster = setUp(["a", "b", "c", "d", "e"])
     const chunk = cluster.write(["a", "b"])

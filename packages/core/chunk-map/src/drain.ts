@@ -7,6 +7,7 @@
  * | a copy that is corrupt or old, of a chunk that has no other | the chunk is well, or is freed |
  * | an open lease | it is published or over |
  * | a copy that is read from it now | it is done |
+ * | it is dead, and of a chunk no copy is left: it may hold one | it is back, or the chunk is freed |
  *
  * A pass of the sweep counts the first; two passes in a row without any of these, and the device is
  * removed. A holder that is silent assures nothing: it may be dead. Copies on it that are being
@@ -17,6 +18,7 @@ import * as Result from "effect/Result"
 import { reasonOf, describeReason, type ChunkReason } from "./chunk-reason.ts"
 import { walkChunks } from "./chunk-walk.ts"
 import { allDevices } from "./devices.ts"
+import { eachCount } from "./counts.ts"
 import type { Draft } from "./draft.ts"
 import { LOAD_OUT } from "./figures.ts"
 import { compareVersions, compareChunks, type ChunkKey, type ChunkVersion } from "./identity.ts"
@@ -39,9 +41,10 @@ export const passIsOver = (draft: Draft): void => {
   const blocked = new Map<number, number>()
   for (const device of allDevices(draft)) {
     if (device.desired !== "draining") continue
-    const needed = scalars.drainNeeded.get(device.index) ?? 0
+    const isDead = device.liveness === "dead"
+    const needed = isDead ? chunksWithoutCopy(draft) : (scalars.drainNeeded.get(device.index) ?? 0)
     blocked.set(device.index, needed)
-    const settled = device.serving || device.liveness === "dead"
+    const settled = device.serving || isDead
     if (!settled || needed > 0 || isBusy(draft, device)) continue
     const passes = (scalars.drainClean.get(device.index) ?? 0) + 1
     if (passes < CLEAN_PASSES) clean.set(device.index, passes)
@@ -50,6 +53,17 @@ export const passIsOver = (draft: Draft): void => {
   scalars.drainClean = clean
   scalars.drainBlocked = blocked
   scalars.drainNeeded = new Map()
+}
+
+const hasNoCopy = (draft: Draft, set: number): boolean =>
+  countSlots(draft.sets, draft.slots, set, LOCATED) === 0
+
+const chunksWithoutCopy = (draft: Draft): number => {
+  let without = 0
+  eachCount(draft.counts, (set, _goal, chunks) => {
+    if (hasNoCopy(draft, set)) without += chunks
+  })
+  return without
 }
 
 const isBusy = (draft: Draft, device: Device): boolean =>
@@ -66,8 +80,7 @@ const lastCopies = (draft: Draft, device: Device): ReadonlyArray<ChunkVersion> =
     const own = copies.find((copy) => copy.slot === device.slot && copy.kind !== "uncommitted")
     const record = own === undefined ? undefined : findRecord(draft.chunks, key)
     if (own === undefined || record === undefined) continue
-    const located = countSlots(draft.sets, draft.slots, record.set, LOCATED)
-    if (located === 0) last.push({ ...key, version: own.version })
+    if (hasNoCopy(draft, record.set)) last.push({ ...key, version: own.version })
   }
   return last
 }
@@ -120,7 +133,10 @@ export const drainBlockers = (
     after,
     limit,
     mayBe: (set, goal) =>
-      draft.sets.has(set, device.slot) && countSlots(draft.sets, draft.slots, set, ASSURED) < goal,
+      device.liveness === "dead"
+        ? hasNoCopy(draft, set)
+        : draft.sets.has(set, device.slot) &&
+          countSlots(draft.sets, draft.slots, set, ASSURED) < goal,
     pick: (record): Blocker => {
       const { fileId, chunkId, version } = record
       const reason = reasonOf(draft, record)
