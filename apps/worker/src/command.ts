@@ -150,18 +150,15 @@ const prepareDaemon = Effect.fnUntraced(function* (values: Values) {
     worker
   })
   const { layer } = yield* choosePipeline(values, { cluster, worker, archiveOf: () => stream })
-  const { idlePutsLayer, retentionLayer } = yield* Effect.promise(
-    () => import("@holdfast/service-archive")
-  )
+  const { housekeepingLayer } = yield* Effect.promise(() => import("@holdfast/service-archive"))
   const serve = Effect.suspend(() =>
     multiLangWorker({
       config,
       input: process.stdin,
       output: takeStandardOutput(),
       stream,
-      // Every worker does both: to end a segment, or give up a put, twice changes nothing.
       pipeline: isArchiving(values)
-        ? Layer.mergeAll(layer, retentionLayer(), idlePutsLayer({ idleFor: values.putIdleMs }))
+        ? Layer.merge(layer, housekeepingLayer({ idleFor: values.putIdleMs }))
         : layer
     })
   )

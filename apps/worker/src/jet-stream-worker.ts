@@ -1,5 +1,5 @@
 /** A worker on JetStream, over the archives of its cluster or over streams that it was told. */
-import { idlePutsLayer, retentionLayer } from "@holdfast/service-archive"
+import { housekeepingLayer } from "@holdfast/service-archive"
 import {
   type Pipeline,
   type PipelineModuleError,
@@ -22,14 +22,12 @@ export const archiveWorker = ({
   pipeline,
   putIdleMs
 }: WorkerParts & { readonly putIdleMs: number }) =>
-  Layer.mergeAll(
+  Layer.merge(
     Worker.layer(config).pipe(
       Layer.provide(pipeline),
       Layer.provide(jetStreamPorts(config.cluster))
     ),
-    // Every worker does both: to end a segment, or give up a put, twice changes nothing.
-    retentionLayer(),
-    idlePutsLayer({ idleFor: putIdleMs })
+    housekeepingLayer({ idleFor: putIdleMs })
   )
 
 /** Runs a pipeline over streams, shared with the other workers of its group. */

@@ -1,6 +1,6 @@
 /** A worker with the archive's pipeline, over whatever source and stores it is given. */
 import { failure } from "@holdfast/process"
-import { archivePipelineLayer, idlePutsLayer, retentionLayer } from "@holdfast/service-archive"
+import { archivePipelineLayer, housekeepingLayer } from "@holdfast/service-archive"
 import type { CheckpointStore, Lease, RecordSource } from "@holdfast/records"
 import { type DeadLetters, parseWorkerConfig, Worker } from "@holdfast/service-worker"
 import type { ClusterId, WorkerId } from "@holdfast/wire"
@@ -26,7 +26,6 @@ export const workerProcess = (options: WorkerProcessOptions) =>
       const archiving = Worker.layer(config.success).pipe(
         Layer.provide(archivePipelineLayer({ archiveOf: ({ shard }) => shard }))
       )
-      // Every worker does both: to end a segment, or give up a put, twice changes nothing.
-      return Layer.mergeAll(archiving, retentionLayer(), idlePutsLayer())
+      return Layer.merge(archiving, housekeepingLayer())
     })
   )

@@ -111,8 +111,9 @@ export const forceEject = <E, O, S>(
   command: ForceCommand
 ): Result.Result<Reduced<E, O, S>, ForceError> => {
   const { ejected, issuer, lineage } = command
-  if (includesParticipant(ejected, issuer))
+  if (includesParticipant(ejected, issuer)) {
     return Result.fail(new SelfEjection({ participant: issuer }))
+  }
   if (lineage <= state.origin.lineage) {
     return Result.fail(new LineageNotHigher({ local: state.origin.lineage, incoming: lineage }))
   }

@@ -5,5 +5,6 @@ export {
   archivePipelineLayer,
   type ArchivePipelineOptions
 } from "./archive-pipeline.ts"
+export { housekeepingLayer } from "./housekeeping.ts"
 export { idlePutsLayer, type IdlePutsOptions, makeIdlePuts } from "./idle-puts.ts"
 export { applyRetentionToAll, retentionLayer, type RetentionOptions } from "./retention.ts"

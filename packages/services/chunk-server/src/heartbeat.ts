@@ -116,8 +116,8 @@ const noteSilence = (heart: Heart, reason: string | undefined) =>
     if (heart.silence === reason) return Effect.void
     heart.silence = reason
     return reason === undefined
-      ? Effect.logInfo("the metadata service answers")
-      : Effect.logWarning(`the metadata service does not answer: ${reason}`)
+      ? Effect.logInfo("heartbeats are answered")
+      : Effect.logWarning(`a heartbeat is not answered: ${reason}`)
   })
 
 /** One heartbeat; answers the pause before the next, or nothing when it was not answered. */

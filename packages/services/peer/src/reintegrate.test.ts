@@ -189,6 +189,7 @@ describe("a peer that was ejected", () => {
       yield* settled(cluster, "a", ["a", "b"])
       const refused = yield* Effect.flip(cluster.start("c", { isReintegrated: true }))
       assert.include(refused.message, "no owner of counter/")
+      assert.include(refused.message, `, and ${before.length - 1} more of counter like it`)
       assert.deepStrictEqual(stored(world.disks.c), before)
     })
   )

@@ -100,6 +100,7 @@ const deletePage = Effect.fnUntraced(function* (
   application: string,
   page: ReadonlyArray<Pick<StoredPartition, "key">>
 ) {
+  if (page.length === 0) return
   const store = yield* PartitionStore
   const state = Option.none<Uint8Array>()
   const partitions = page.map(({ key }) => ({ application, key, state, tags: [] }))

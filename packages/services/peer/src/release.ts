@@ -54,8 +54,9 @@ export const releaseStep =
     if (local === null) return Result.succeed({ replica: null, value: "gone" })
     const { self } = ownership
     if (!ownership.isReleased(address)) return Result.succeed({ replica: local, value: "held" })
-    if (!includesParticipant(local.everybody(), self))
+    if (!includesParticipant(local.everybody(), self)) {
       return Result.succeed({ replica: null, value: "gone" })
+    }
     if (!includesParticipant(local.participants(), self)) {
       return Result.succeed({ replica: local, value: "left", isSaved: true })
     }
