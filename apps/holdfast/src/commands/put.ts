@@ -51,7 +51,7 @@ export const putCommand = Command.make("put", flags, (options) =>
     const size = `${formatBytes(view.bytes)}${kept}`
     const done = `stored ${view.name}: ${size}, ${copies}, sha256 ${view.sha256}`
     const puts = replacedPuts === 1 ? "1 earlier put" : `${replacedPuts} earlier puts`
-    const replaced = `${puts} of it did not end and had other bytes: what was stored is freed`
+    const replaced = `${puts} of it did not end: what was stored then is freed`
     const said = replacedPuts === 0 ? done : `${done}\n${replaced}`
     yield* writeLine(json ? toJson({ ...view, keptChunks, replacedPuts }) : said)
   })

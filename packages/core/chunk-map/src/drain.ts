@@ -17,8 +17,8 @@
 import * as Result from "effect/Result"
 import { reasonOf, describeReason, type ChunkReason } from "./chunk-reason.ts"
 import { walkChunks } from "./chunk-walk.ts"
+import { chunksWithoutCopy, hasNoCopy } from "./chunks-without-copy.ts"
 import { allDevices } from "./devices.ts"
-import { eachCount } from "./counts.ts"
 import type { Draft } from "./draft.ts"
 import { LOAD_OUT } from "./figures.ts"
 import { compareVersions, compareChunks, type ChunkKey, type ChunkVersion } from "./identity.ts"
@@ -27,7 +27,7 @@ import type { Device } from "./model.ts"
 import { setMode } from "./modes.ts"
 import { findRecord } from "./packed-tree.ts"
 import { refuse, type Refusal } from "./refusal.ts"
-import { ASSURED, countSlots, LOCATED } from "./slots.ts"
+import { ASSURED, countSlots } from "./slots.ts"
 
 const CLEAN_PASSES = 2
 
@@ -53,17 +53,6 @@ export const passIsOver = (draft: Draft): void => {
   scalars.drainClean = clean
   scalars.drainBlocked = blocked
   scalars.drainNeeded = new Map()
-}
-
-const hasNoCopy = (draft: Draft, set: number): boolean =>
-  countSlots(draft.sets, draft.slots, set, LOCATED) === 0
-
-const chunksWithoutCopy = (draft: Draft): number => {
-  let without = 0
-  eachCount(draft.counts, (set, _goal, chunks) => {
-    if (hasNoCopy(draft, set)) without += chunks
-  })
-  return without
 }
 
 const isBusy = (draft: Draft, device: Device): boolean =>

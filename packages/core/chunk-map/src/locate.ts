@@ -5,6 +5,7 @@
  * first. A chunk without one is `not-ready` while safe mode is on or a device that may hold it has
  * not reported, after that `corrupt` when only bad copies are left, else `missing`.
  */
+import { hasNoCopy } from "./chunks-without-copy.ts"
 import type { Draft } from "./draft.ts"
 import { allDevices } from "./devices.ts"
 import type { ChunkKey, DeviceId } from "./identity.ts"
@@ -87,8 +88,7 @@ export const locate = (draft: Draft, key: ChunkKey, turn = 0): Location => {
 
 /** How well a chunk is held. */
 export const healthOf = (draft: Draft, record: ChunkRecord): ChunkHealth => {
-  const located = countSlots(draft.sets, draft.slots, record.set, LOCATED)
-  if (located === 0) {
+  if (hasNoCopy(draft, record.set)) {
     const { _tag } = withoutHolder(draft, record)
     return _tag === "NotReady" ? "unknown" : _tag === "Corrupt" ? "corrupt" : "missing"
   }

@@ -1,9 +1,8 @@
 /** How much of what is recorded was reported: what safe mode is judged by. */
-import { eachCount } from "./counts.ts"
+import { chunksWithoutCopy } from "./chunks-without-copy.ts"
 import { allDevices } from "./devices.ts"
 import type { Draft } from "./draft.ts"
 import { FUTURE, FUTURE_BYTES } from "./figures.ts"
-import { countSlots, LOCATED } from "./slots.ts"
 
 /** What safe mode is judged by. */
 export interface Measure {
@@ -16,10 +15,7 @@ export interface Measure {
 
 /** Counts it. O(replica sets + devices). */
 export const measure = (draft: Draft): Measure => {
-  let reported = 0
-  eachCount(draft.counts, (set, _goal, chunks) => {
-    if (countSlots(draft.sets, draft.slots, set, LOCATED) > 0) reported += chunks
-  })
+  const reported = draft.chunks.size - chunksWithoutCopy(draft)
   const wanted = Math.ceil(draft.chunks.size * draft.settings.safeModeThreshold - 1e-9)
   const all = allDevices(draft)
   let futureCopies = 0

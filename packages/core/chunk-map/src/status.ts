@@ -1,4 +1,5 @@
 /** Status: counts over everything, and the devices a page at a time. */
+import { hasNoCopy } from "./chunks-without-copy.ts"
 import { eachCount } from "./counts.ts"
 import { allDevices } from "./devices.ts"
 import type { Draft } from "./draft.ts"
@@ -9,7 +10,7 @@ import { someoneIsExpected } from "./locate.ts"
 import { findRecord } from "./packed-tree.ts"
 import { viewSafeMode, type SafeModeView } from "./safe-mode.ts"
 import type { RepairClass } from "./repair-class.ts"
-import { COUNTED, countSlots, EXPECTED, LOCATED } from "./slots.ts"
+import { COUNTED, countSlots, EXPECTED } from "./slots.ts"
 import { countedHolders, isBadlySpread } from "./spread.ts"
 
 /** Committed chunks by health; a chunk is counted once. */
@@ -78,7 +79,7 @@ export const countHealth = (draft: Draft): HealthCounts => {
     corrupt: 0
   }
   eachCount(draft.counts, (set, goal, chunks) => {
-    if (countSlots(sets, slots, set, LOCATED) === 0) {
+    if (hasNoCopy(draft, set)) {
       const unknown = expected || countSlots(sets, slots, set, EXPECTED) > 0
       health[unknown ? "unknown" : "missing"] += chunks
       return
@@ -104,7 +105,7 @@ const countCorrupt = (draft: Draft): number => {
     const record = findRecord(draft.chunks, key)
     if (record === undefined) continue
     const bad = copies.some((copy) => copy.kind === "corrupt" && copy.version === record.version)
-    if (bad && countSlots(draft.sets, draft.slots, record.set, LOCATED) === 0) count++
+    if (bad && hasNoCopy(draft, record.set)) count++
   }
   return count
 }
